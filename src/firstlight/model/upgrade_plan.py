@@ -5,6 +5,7 @@ import enum
 from typing import Literal
 
 from firstlight.model.cluster import Machine
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 
 InventoryPolicy = Literal["MustMatch", "AdoptIfNoInventory", "AdoptAll"]
@@ -117,14 +118,6 @@ class UpgradeRound:
         return all(each.is_done for each in self.moves)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why it must not begin."""
-
-    message: str
-    hint: str = ""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradePlan:
     """The whole of it."""
@@ -132,8 +125,9 @@ class UpgradePlan:
     cluster: str
     product: UpgradeProduct
     rounds: tuple[UpgradeRound, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    warnings: tuple[str, ...] = ()
+    refusals: tuple[Diagnostic, ...] = ()
+    """Why it must not begin."""
+    warnings: tuple[Diagnostic, ...] = ()
     changes: tuple[str, ...] = ()
     """What becomes of the objects of Talos's own manifests: ``configured Deployment/kube-system/coredns``."""
     repo: str = ""

@@ -37,7 +37,7 @@ def test_scenario(name: str) -> None:
     }
     stuck = [each["metadata"]["name"] for each in pods if drain_rules.is_stuck(each, budgets)]
     storage = NodeVolumes(**given.get("storage") or {})
-    concerns = [f"{each.weight}: {each.text}" for each in node_storage.concerns(NODE, storage)]
+    concerns = [f"{each.severity} {each.code}: {each.message}" for each in node_storage.concerns(NODE, storage)]
 
     assert fates == (given.get("fates") or {})
     assert {each: held[each] for each in given.get("held") or {}} == (given.get("held") or {})

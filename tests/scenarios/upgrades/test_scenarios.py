@@ -17,6 +17,7 @@ from firstlight.commands.node import departure, kubernetes_upgrade_plan, talos_u
 from firstlight.execute.handover import upgrade_preview
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
 from firstlight.model.place import Place
 from firstlight.model.upgrade_plan import DeclaredVersion, UpgradeCandidate
@@ -61,20 +62,26 @@ def _told(case: Mapping[str, Any]) -> str:
             machines, case["talos"], cluster="infra", kubernetes=case.get("runs", "v1.35.2"), declared=declared,
             only=case.get("only", ()), leader=case.get("leader", ""),
         )  # fmt: skip
-    return text.upgrade_text(plan)
+    return "\n".join([text.upgrade_text(plan), *_codes(*plan.warnings, *plan.refusals)])
+
+
+def _codes(*found: Diagnostic) -> list[str]:
+    return [f"{each.severity}: {each.code}" for each in found]
 
 
 def _manifests(case: Mapping[str, Any]) -> str:
     tried = cluster_commands.parse_kubernetes_upgrade(case["manifests"], is_dry_run=True)
     preview = upgrade_preview.read(tried, [ObjectId(*each) for each in case.get("git", ())], ())
-    found = kubernetes_upgrade_plan.manifest_refusals(
+    warnings = tuple(kubernetes_upgrade_plan.deprecation_warnings(tried))
+    found = tuple(kubernetes_upgrade_plan.manifest_refusals(
         written=[str(each) for each in preview.written], deleted=[str(each) for each in preview.deleted],
         besides=preview.besides, unknown=case.get("unknown", ""), is_pruned=case.get("pruned", True),
-    )  # fmt: skip
+    ))  # fmt: skip
     lines = [
         *kubernetes_upgrade_plan.manifest_changes(tried),
-        *kubernetes_upgrade_plan.deprecation_warnings(tried),
-        *text.refusals_text(tuple(found)),
+        *(each.message for each in warnings),
+        *text.refusals_text(found),
+        *_codes(*warnings, *found),
     ]
     return "\n".join(lines)
 
@@ -120,4 +127,4 @@ def _leaves(case: Mapping[str, Any], machines: list[Machine]) -> str:
     (machine,) = [each for each in machines if each.name == case["leaves"]]
     seen = departure.etcd_before_departure(reports, machine.name, own=machine.name if machine.name in members else "")
     found = departure.departure_refusals(machine, seen, reports)
-    return "\n".join(text.refusals_text(found)) or "it may leave"
+    return "\n".join([*text.refusals_text(found), *_codes(*found)]) or "it may leave"

@@ -128,7 +128,7 @@ async def make(
         raise errors.Refused(f"the repo has no machines of {cluster.name}: its etcd cannot be asked")
     refused = await encryption.encryption_refusal(cluster, means.programs, root=platform.root)
     if refused is not None:
-        raise errors.Refused(f"no backup of {cluster.name}: {refused.message}", hint=refused.hint)
+        raise errors.Refused(f"no backup of {cluster.name}: {refused.message}", hint=refused.fix)
     by = encryption.encryption_of(cluster, means.programs, root=platform.root)
     signer = await backup_signature.signer(await by.recipients(), await signing_keys.find_own_keys(), key=key)
     at = means.now()

@@ -22,8 +22,8 @@ from firstlight.execute import talos_secrets
 from firstlight.execute.world import RunPrograms
 from firstlight.model import secret_reference
 from firstlight.model.cluster import Cluster
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.secret import Secret
-from firstlight.model.upgrade_plan import Refusal
 from firstlight.render import private_directory
 from firstlight.secrets import talos_bundle
 
@@ -77,21 +77,21 @@ def encryption_of(cluster: Cluster, programs: RunPrograms, *, root: Path) -> Bac
         errors.Refused: Nothing says for whom, or it would be in the clear on its way.
     """
     found = _found(cluster, programs, root)
-    if isinstance(found, Refusal):
-        raise errors.Refused(found.message, hint=found.hint)
+    if isinstance(found, Diagnostic):
+        raise errors.Refused(found.message, hint=found.fix)
     return found
 
 
-async def encryption_refusal(cluster: Cluster, programs: RunPrograms, *, root: Path) -> Refusal | None:
+async def encryption_refusal(cluster: Cluster, programs: RunPrograms, *, root: Path) -> Diagnostic | None:
     """Why nothing could be kept; None where it can, which is tried."""
     found = _found(cluster, programs, root)
-    if isinstance(found, Refusal):
+    if isinstance(found, Diagnostic):
         return found
     try:
         with private_directory.create("etcd") as home:
             await found.encrypt(Secret(b"a try"), home / "try", about="a backup")
     except secret_errors.SecretError as error:
-        return Refusal(f"it cannot be encrypted: {error.message}", error.hint)
+        return Diagnostic.error("backup-encryption-failed", f"it cannot be encrypted: {error.message}", fix=error.hint)
     return None
 
 
@@ -105,18 +105,20 @@ def refuse_disk() -> None:
         raise errors.Refused(_DISK, hint=_ELSEWHERE)
 
 
-def _found(cluster: Cluster, programs: RunPrograms, root: Path) -> BackupEncryption | Refusal:
+def _found(cluster: Cluster, programs: RunPrograms, root: Path) -> BackupEncryption | Diagnostic:
     if not os.access(_MEMORY, os.W_OK):
-        return Refusal(_DISK, _ELSEWHERE)
+        return Diagnostic.error("memory-filesystem-missing", _DISK, fix=_ELSEWHERE)
     rule = sops_rule_of(cluster, root)
     config = talos_bundle.rules(rule, root)
     if config is None:
-        return Refusal(
+        return Diagnostic.error(
+            "backup-sops-rule-missing",
             f"it is kept encrypted, and no {CONFIG} says for whom",
-            f"Write one with a rule for {rule.relative_to(root)}.",
+            fix=f"Write one with a rule for {rule.relative_to(root)}.",
         )
     if programs.sops is None:
-        return Refusal("it is kept encrypted, and sops is not there", "firstlight tools install sops")
+        message = "it is kept encrypted, and sops is not there"
+        return Diagnostic.error("backup-sops-missing", message, fix="firstlight tools install sops")
     return BackupEncryption(sops=programs.sops, rule=rule, config=config)
 
 

@@ -13,8 +13,8 @@ from firstlight.execute.world import PendingChange, World
 from firstlight.gates import etcd
 from firstlight.model import machine as model_machine
 from firstlight.model.cluster import Cluster, Machine
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.secret import Secret
-from firstlight.model.upgrade_plan import Refusal
 from firstlight.observe import machine_survey
 from firstlight.render import private_directory
 
@@ -30,7 +30,7 @@ class TakenSnapshot:
     snapshot: model_machine.EtcdSnapshot
 
 
-async def refusal(cluster: Cluster, world: World, *, root: Path, without: str) -> Refusal | None:
+async def refusal(cluster: Cluster, world: World, *, root: Path, without: str) -> Diagnostic | None:
     """Why no snapshot could be kept; None where one can.
 
     Args:
@@ -42,7 +42,8 @@ async def refusal(cluster: Cluster, world: World, *, root: Path, without: str) -
     found = await encryption.encryption_refusal(cluster, world.programs, root=root)
     if found is None:
         return None
-    return Refusal(f"a snapshot of etcd: {found.message}", f"{found.hint} Or go on without one: {without}".strip())
+    fix = f"{found.fix} Or go on without one: {without}".strip()
+    return dataclasses.replace(found, message=f"a snapshot of etcd: {found.message}", fix=fix)
 
 
 def stage(cluster: Cluster, *, root: Path, now: float) -> WalkStage:

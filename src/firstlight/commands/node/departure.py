@@ -8,15 +8,14 @@ from typing import Any, Literal
 
 from firstlight import errors
 from firstlight.commands.node import machine_lookup, node_rows, node_storage
-from firstlight.commands.node.drain_rules import ConcernWeight, StorageConcern
 from firstlight.document.within import text
 from firstlight.execute import cluster_access, gate_wait
 from firstlight.execute.world import World
 from firstlight.gates import etcd, node_ready
 from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_report import MachineReport, MachineStanding
 from firstlight.model.place import Place
-from firstlight.model.upgrade_plan import Refusal
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess
 
@@ -36,9 +35,9 @@ class Departure:
     """How many members vote now."""
     node: str = ""
     """Its node; empty where there is none."""
-    concerns: tuple[StorageConcern, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    warnings: tuple[str, ...] = ()
+    concerns: tuple[Diagnostic, ...] = ()
+    refusals: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     declared: tuple[str, ...] = ()
     """What in the repo still declares it, with file and line."""
 
@@ -78,7 +77,7 @@ def etcd_before_departure(reports: Sequence[MachineReport], name: str, *, own: s
 
 def departure_refusals(
     machine: Machine, seen: EtcdBeforeDeparture, reports: Sequence[MachineReport]
-) -> tuple[Refusal, ...]:
+) -> tuple[Diagnostic, ...]:
     """Why a machine must not leave.
 
     Args:
@@ -94,9 +93,10 @@ def departure_refusals(
     if not seen.voting:
         silent = ", ".join(each.machine.name for each in reports if each.standing is not MachineStanding.OURS)
         return (
-            Refusal(
+            Diagnostic.error(
+                "etcd-members-unknown",
                 f"no control plane tells who is a member of etcd{f' ({silent} are silent)' if silent else ''}",
-                "Bring the other control planes back first.",
+                fix="Bring the other control planes back first.",
             ),
         )
     if seen.own not in seen.voting:
@@ -107,27 +107,31 @@ def departure_refusals(
     if len(seen.well) <= len(seen.voting) // 2:
         # Who leaves is voted on by all, too.
         return (
-            Refusal(
+            Diagnostic.error(
+                "etcd-no-quorum",
                 f"etcd has no quorum: {len(seen.well)} of {len(seen.voting)} members are well, and nobody can leave",
-                "Bring the others back first. Where they are gone for good, etcd is restored from a snapshot.",
+                fix="Bring the others back first. Where they are gone for good, etcd is restored from a snapshot.",
             ),
         )
     well, needed = len(seen.well - {seen.own}), len(stay) // 2 + 1
     if well < needed:
         return (
-            Refusal(
+            Diagnostic.error(
+                "etcd-quorum-at-risk",
                 f"etcd would lose its quorum: of the {len(stay)} other members {well} "
                 f"{'is' if well == 1 else 'are'} well, and {needed} are needed",
-                "Bring the others back, or take those that are gone for good out first: firstlight node remove",
+                fix="Bring the others back, or take those that are gone for good out first: firstlight node remove",
             ),
         )
     return ()
 
 
-def _last(machine: Machine) -> Refusal:
-    return Refusal(
+def _last(machine: Machine) -> Diagnostic:
+    return Diagnostic.error(
+        "control-plane-last",
         f"{machine.name} is the last control plane: the cluster and all it holds would be gone",
-        "A whole cluster is taken down with firstlight down.",
+        subject=machine.name,
+        fix="A whole cluster is taken down with firstlight down.",
     )
 
 
@@ -154,9 +158,11 @@ async def survey_departure(machine: Machine, world: World, *, is_storage_accepte
     refusals = [*departure_refusals(machine, seen, reports), *_foreign(report), *_endpoint(machine, world)]
     if not is_storage_accepted:
         refusals += [
-            Refusal(each.text, "Let its copies become healthy elsewhere first; or lose them: --accept-storage")
+            dataclasses.replace(
+                each, fix="Let its copies become healthy elsewhere first; or lose them: --accept-storage"
+            )
             for each in concerns
-            if each.weight is ConcernWeight.REFUSE
+            if each.severity is Severity.ERROR
         ]
     return Departure(
         cluster=world.cluster.name, report=report, members=mine, voting=len(seen.voting), node=node,
@@ -205,17 +211,16 @@ def _name(machine: Machine, found: Sequence[Mapping[str, Any]]) -> str:
     return text(node_ready.of_machine(machine, found) or {}, "metadata", "name")
 
 
-def _foreign(report: MachineReport) -> list[Refusal]:
+def _foreign(report: MachineReport) -> list[Diagnostic]:
     if report.standing is not MachineStanding.FOREIGN:
         return []
     name, at = report.machine.name, report.machine.address
     message = f"at {at} is a machine of another cluster ({report.why}): it is not touched"
-    return [
-        Refusal(message, f"If that is not {name} any more, take the address out of its declaration, and run again.")
-    ]
+    fix = f"If that is not {name} any more, take the address out of its declaration, and run again."
+    return [Diagnostic.error("machine-foreign", message, fix=fix, subject=name)]
 
 
-def _endpoint(machine: Machine, world: World) -> list[Refusal]:
+def _endpoint(machine: Machine, world: World) -> list[Diagnostic]:
     """An API that everybody reaches at the address of one machine goes with it."""
     endpoint = world.cluster.network.endpoint
     try:
@@ -225,19 +230,22 @@ def _endpoint(machine: Machine, world: World) -> list[Refusal]:
     if machine.role is not MachineRole.CONTROL_PLANE or not machine.address or host != machine.address:
         return []
     message = f"the Kubernetes API is reached at the address of {machine.name} ({endpoint}), by every node"
-    return [Refusal(message, "Let network.endpoint be a virtual address or another machine's first: node apply")]
+    fix = "Let network.endpoint be a virtual address or another machine's first: node apply"
+    return [Diagnostic.error("api-endpoint-leaves", message, fix=fix, subject=machine.name)]
 
 
-def _warnings(report: MachineReport, seen: EtcdBeforeDeparture, members: Sequence[str]) -> tuple[str, ...]:
+def _warnings(report: MachineReport, seen: EtcdBeforeDeparture, members: Sequence[str]) -> tuple[Diagnostic, ...]:
     found = []
     left = len(seen.voting - set(members))
     if members and left in (1, 2):
-        found.append(f"etcd has {left} member{'' if left == 1 else 's'} then, and may lose none")
+        message = f"etcd has {left} member{'' if left == 1 else 's'} then, and may lose none"
+        found.append(Diagnostic.warning("etcd-without-spare", message))
     if report.standing is MachineStanding.ABSENT:
-        found.append(
+        message = (
             f"{report.machine.name} does not answer and is not wiped: it has the keys of the cluster, "
             "and would join again when it is switched on"
         )
+        found.append(Diagnostic.warning("machine-not-wiped", message, subject=report.machine.name))
     return tuple(found)
 
 

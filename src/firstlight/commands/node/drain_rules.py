@@ -9,6 +9,7 @@ from typing import Any
 from firstlight.document import conditions
 from firstlight.document.within import mapping, number, sequence, text
 from firstlight.gates import label_selector
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.verdict import Passed, Verdict, Waiting
 
 # What becomes of a node while its machine is worked on: the mark on it, its pods, and what stands in the way.
@@ -68,25 +69,6 @@ class DrainOptions:
     """Seconds for budgets to let pods go, and for pods to end."""
 
 
-class ConcernWeight(enum.StrEnum):
-    """How much a concern weighs."""
-
-    TELL = "tell"
-    ASK = "ask"
-    """A person must agree."""
-    REFUSE = "refuse"
-    """The last healthy copy of something would go."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class StorageConcern:
-    """What happens to storage when a node goes."""
-
-    weight: ConcernWeight
-    text: str
-    """``Longhorn volume media/photos has its only healthy replica on worker-1``."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceForecast:
     """What maintaining a machine would mean."""
@@ -94,7 +76,9 @@ class MaintenanceForecast:
     machine: str
     node: str
     pods: tuple[PodFate, ...]
-    concerns: tuple[StorageConcern, ...]
+    concerns: tuple[Diagnostic, ...]
+    """What happens to storage: an error where the last healthy copy of something would go, a warning where a person
+    must agree."""
     etcd: Verdict | None
     """Whether etcd can do without it; of control planes only."""
     is_cordoned: bool

@@ -20,8 +20,9 @@ from firstlight.execute.world import PendingChange, World
 from firstlight.gates import etcd
 from firstlight.model.cluster import Machine
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.platform import Platform
-from firstlight.model.upgrade_plan import KubernetesUpgrade, Refusal, UpgradePlan
+from firstlight.model.upgrade_plan import KubernetesUpgrade, UpgradePlan
 from firstlight.model.verdict import Passed
 from firstlight.observe import machine_survey, owned_objects
 from firstlight.observe.machine_survey import MachineAccess
@@ -120,11 +121,13 @@ async def _with_manifests(made: UpgradePlan, world: World, wishes: KubernetesUpg
         unknown = await _without_inventory(plane, world, way)
         tried = None if unknown else await _asked(plane, world, way, wishes, is_dry_run=True)
     except errors.Refused as error:
-        return dataclasses.replace(made, refusals=(*made.refusals, Refusal(error.message, error.hint)))
-    except talosctl.TalosError as error:
-        refusal = Refusal(f"talosctl upgrade-k8s says no: {error.detail}", error.hint)
+        refusal = Diagnostic.error("upgrade-cluster-not-ready", error.message, fix=error.hint)
         return dataclasses.replace(made, refusals=(*made.refusals, refusal))
-    found: Sequence[Refusal] = ()
+    except talosctl.TalosError as error:
+        message = f"talosctl upgrade-k8s says no: {error.detail}"
+        refusal = Diagnostic.error("upgrade-k8s-refused", message, fix=error.hint)
+        return dataclasses.replace(made, refusals=(*made.refusals, refusal))
+    found: Sequence[Diagnostic] = ()
     if tried is None:
         found = tuple(kubernetes_upgrade_plan.manifest_refusals(written=(), deleted=(), besides=(), unknown=unknown))
     else:
@@ -137,7 +140,7 @@ async def _with_manifests(made: UpgradePlan, world: World, wishes: KubernetesUpg
     return made if wishes.is_manifest_accepted else dataclasses.replace(made, refusals=(*made.refusals, *found))
 
 
-async def _judged(tried: KubernetesUpgrade, world: World, wishes: KubernetesUpgradeOptions) -> Sequence[Refusal]:
+async def _judged(tried: KubernetesUpgrade, world: World, wishes: KubernetesUpgradeOptions) -> Sequence[Diagnostic]:
     seen, wide = await asyncio.gather(owned_objects.look(world.kube), talos_inventory.cluster_wide(world.kube))
     ids = [ObjectId.of(each) for each in seen.objects if engine_marks.of(each) is not None]
     preview = upgrade_preview.read(tried, ids, wide)

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.upgrade_plan import (
     DeclaredVersion,
     KubernetesUpgrade,
     MachineUpgrade,
-    Refusal,
     UpgradeCandidate,
     UpgradePlan,
     UpgradeProduct,
@@ -37,7 +37,11 @@ def plan_kubernetes_upgrade(
     """
     wanted = versions.parse_version(target)
     if wanted is None:
-        refusal = Refusal(f"{target[:40]!r} is no version of Kubernetes", "Write it whole: --kubernetes v1.36.1")
+        refusal = Diagnostic.error(
+            "upgrade-version-invalid",
+            f"{target[:40]!r} is no version of Kubernetes",
+            fix="Write it whole: --kubernetes v1.36.1",
+        )
         return UpgradePlan(cluster=cluster, product=UpgradeProduct.KUBERNETES, refusals=(refusal,))
     text = versions.with_v(target)
     moves = tuple(_move(each, runs, text, wanted) for each in machines)
@@ -66,33 +70,37 @@ def _has(runs: str, wanted: WholeVersion) -> bool:
     return found is not None and found >= wanted
 
 
-def _silent(machines: Sequence[UpgradeCandidate]) -> Iterator[Refusal]:
+def _silent(machines: Sequence[UpgradeCandidate]) -> Iterator[Diagnostic]:
     for each in machines:
         if each.why:
-            yield Refusal(
+            yield Diagnostic.error(
+                "upgrade-machine-not-ready",
                 f"{each.machine.name} {each.why}",
-                "Bring it back first: every machine gets the new version.",
+                subject=each.machine.name,
+                fix="Bring it back first: every machine gets the new version.",
             )
 
 
-def _of_runs(machines: Sequence[UpgradeCandidate], runs: str, text: str, wanted: WholeVersion) -> Iterator[Refusal]:
+def _of_runs(machines: Sequence[UpgradeCandidate], runs: str, text: str, wanted: WholeVersion) -> Iterator[Diagnostic]:
     found = versions.parse_version(runs)
     if found is None:
-        yield Refusal("the API server does not say its version")
+        yield Diagnostic.error("upgrade-version-unknown", "the API server does not say its version")
         return
     if wanted < found:
-        yield Refusal(f"Kubernetes {runs} runs, which is later than {text}: it is not downgraded", "")
+        message = f"Kubernetes {runs} runs, which is later than {text}: it is not downgraded"
+        yield Diagnostic.error("upgrade-downgrade", message)
         return
     kubelets = [parsed for each in machines if (parsed := versions.parse_version(each.kubelet)) is not None]
     oldest = min([found, *kubelets])
     if wanted.major != oldest.major or wanted.minor - oldest.minor > 1:
-        yield Refusal(
+        yield Diagnostic.error(
+            "upgrade-minor-skipped",
             f"Kubernetes {oldest.major}.{oldest.minor} runs, and {text} is more than one minor away",
-            f"First: firstlight node upgrade --kubernetes v{oldest.major}.{oldest.minor + 1}.N",
+            fix=f"First: firstlight node upgrade --kubernetes v{oldest.major}.{oldest.minor + 1}.N",
         )
 
 
-def _of_talos(now: UpgradeCandidate, text: str, wanted: WholeVersion) -> Iterator[Refusal]:
+def _of_talos(now: UpgradeCandidate, text: str, wanted: WholeVersion) -> Iterator[Diagnostic]:
     span = _span(now)
     if span is None:
         return
@@ -101,7 +109,8 @@ def _of_talos(now: UpgradeCandidate, text: str, wanted: WholeVersion) -> Iterato
         message = (
             f"{now.machine.name} runs Talos {now.talos}, which is for Kubernetes {span[0]} to {span[1]}, not {text}"
         )
-        yield Refusal(message, "First: firstlight node upgrade --talos" if wanted.line > last else "Take a newer one.")
+        fix = "First: firstlight node upgrade --talos" if wanted.line > last else "Take a newer one."
+        yield Diagnostic.error("upgrade-versions-incompatible", message, fix=fix, subject=now.machine.name)
 
 
 def _span(now: UpgradeCandidate) -> tuple[str, str] | None:
@@ -109,23 +118,29 @@ def _span(now: UpgradeCandidate) -> tuple[str, str] | None:
     return version_matrix.table()["talos"].kubernetes.get(f"{line[0]}.{line[1]}") if line else None
 
 
-def _doubts(machines: Sequence[UpgradeCandidate]) -> Iterator[str]:
+def _doubts(machines: Sequence[UpgradeCandidate]) -> Iterator[Diagnostic]:
     for each in machines:
         if each.talos and _span(each) is None:
-            yield f"with which Kubernetes Talos {each.talos} goes is not known here: look it up in its release notes"
+            message = (
+                f"with which Kubernetes Talos {each.talos} goes is not known here: look it up in its release notes"
+            )
+            yield Diagnostic.unknown("upgrade-versions-untested", message)
 
 
-def _of_repo(declared: DeclaredVersion, text: str, wanted: WholeVersion, cluster: str) -> Iterator[Refusal]:
+def _of_repo(declared: DeclaredVersion, text: str, wanted: WholeVersion, cluster: str) -> Iterator[Diagnostic]:
     if declared.version and versions.parse_version(declared.version) != wanted:
         where = f"{declared.place} says" if declared.place else "the repo says"
-        yield Refusal(
+        yield Diagnostic.error(
+            "upgrade-repo-version-differs",
             f"{where} Kubernetes {declared.version}: with the next config of a machine it would be that again",
-            f"Write {text} there, and run this again; nothing is upgraded by the repo alone.",
+            at=declared.place or (),
+            fix=f"Write {text} there, and run this again; nothing is upgraded by the repo alone.",
         )
     elif not declared.version:
-        yield Refusal(
+        yield Diagnostic.error(
+            "upgrade-repo-version-missing",
             "the repo says no version of Kubernetes: the next config of a machine would have talosctl's own",
-            f"Write clusters.{cluster}.kubernetes: {text} in firstlight.yaml, and run this again.",
+            fix=f"Write clusters.{cluster}.kubernetes: {text} in firstlight.yaml, and run this again.",
         )
 
 
@@ -150,7 +165,7 @@ _ACCEPT = "Or agree to it: --accept-manifests"
 
 def manifest_refusals(
     *, written: Sequence[str], deleted: Sequence[str], besides: Sequence[str], unknown: str = "", is_pruned: bool = True
-) -> Iterator[Refusal]:
+) -> Iterator[Diagnostic]:
     """What nobody has agreed to.
 
     Args:
@@ -161,14 +176,17 @@ def manifest_refusals(
         is_pruned: Whether anything would be deleted at all.
     """
     if unknown:
-        yield Refusal(f"what the upgrade would do to Talos's manifests is not known: {unknown}", _ACCEPT)
+        message = f"what the upgrade would do to Talos's manifests is not known: {unknown}"
+        yield Diagnostic.error("upgrade-manifests-unknown", message, fix=_ACCEPT)
     if written:
-        yield Refusal(f"it would write over {_some(written)}, which Git owns", f"{_RELEASE} {_ACCEPT}")
+        message = f"it would write over {_some(written)}, which Git owns"
+        yield Diagnostic.error("upgrade-overwrites-git", message, fix=f"{_RELEASE} {_ACCEPT}")
     if deleted and is_pruned:
-        yield Refusal(f"it would delete {_some(deleted)}, which Git owns", f"{_RELEASE} Or delete nothing: --no-prune")
+        message = f"it would delete {_some(deleted)}, which Git owns"
+        yield Diagnostic.error("upgrade-deletes-git", message, fix=f"{_RELEASE} Or delete nothing: --no-prune")
     if besides and is_pruned:
-        hint = f"Delete nothing: --no-prune. {_ACCEPT}"
-        yield Refusal(f"it would delete {_some(besides)}, which no manifest brings any more", hint)
+        message = f"it would delete {_some(besides)}, which no manifest brings any more"
+        yield Diagnostic.error("upgrade-prunes-objects", message, fix=f"Delete nothing: --no-prune. {_ACCEPT}")
 
 
 def manifest_changes(upgrade: KubernetesUpgrade) -> tuple[str, ...]:
@@ -176,11 +194,12 @@ def manifest_changes(upgrade: KubernetesUpgrade) -> tuple[str, ...]:
     return tuple(f"{each.action} {each.subject}" for each in upgrade.manifests if each.action != "unchanged")
 
 
-def deprecation_warnings(upgrade: KubernetesUpgrade) -> Iterator[str]:
+def deprecation_warnings(upgrade: KubernetesUpgrade) -> Iterator[Diagnostic]:
     """The kinds that the new version serves no more in the version that is used, as talosctl counts them."""
     for line in upgrade.text.splitlines():
         if match := _DEPRECATED.fullmatch(line.strip()):
-            yield f"{match['count']} {match['resource']}: deprecated or gone in the new version"
+            message = f"{match['count']} {match['resource']}: deprecated or gone in the new version"
+            yield Diagnostic.warning("upgrade-api-deprecated", message)
 
 
 def _some(names: Sequence[str]) -> str:

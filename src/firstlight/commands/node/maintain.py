@@ -14,7 +14,7 @@ from firstlight.cli.options import repo_option
 from firstlight.clients import talosctl
 from firstlight.commands.node import drain, drain_rules, machine_lookup, machine_ready, node_storage
 from firstlight.commands.node import text as node_text
-from firstlight.commands.node.drain_rules import ConcernWeight, DrainOptions, MaintenanceForecast, StorageConcern
+from firstlight.commands.node.drain_rules import DrainOptions, MaintenanceForecast
 from firstlight.commands.node.machine_ready import TIMEOUT, ExpectedMachine
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
@@ -24,6 +24,7 @@ from firstlight.execute.walk import OnVerdict, Walk, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import machine_stage
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_report import MachineStanding
 from firstlight.model.verdict import Verdict
 from firstlight.observe import machine_survey
@@ -187,10 +188,10 @@ class _Check:
         refuse_storage(machine, concerns, asked)
         step = f"{machine.name}:check"
         for each in concerns:
-            if each.weight is ConcernWeight.TELL:
-                world.tell(step, each.text)
+            if each.severity is Severity.NOTE:
+                world.tell(step, each.message)
         etcd = await _etcd_meanwhile(machine, world, step)
-        heavy = [each.text for each in concerns if each.weight is not ConcernWeight.TELL]
+        heavy = [each.message for each in concerns if each.severity is not Severity.NOTE]
         if not asked.is_rebooted and not heavy:
             return None
         what = "is drained and reboots" if asked.is_rebooted else "is drained"
@@ -202,13 +203,13 @@ class _Check:
         return PendingChange(writes=(), perform=agree, danger=danger)
 
 
-def refuse_storage(machine: Machine, concerns: tuple[StorageConcern, ...], asked: NodeMaintainOptions) -> None:
+def refuse_storage(machine: Machine, concerns: tuple[Diagnostic, ...], asked: NodeMaintainOptions) -> None:
     """The last healthy copy of something goes nowhere, unless that was asked for.
 
     Raises:
         errors.Refused: It would.
     """
-    last = [each.text for each in concerns if each.weight is ConcernWeight.REFUSE]
+    last = [each.message for each in concerns if each.severity is Severity.ERROR]
     if last and not asked.is_storage_accepted:
         raise errors.Refused(
             f"{machine.name} must not go now: {'; '.join(last)}",

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.commands.node.drain_rules import ConcernWeight, StorageConcern
 from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
 from firstlight.execute.world import World
+from firstlight.model.diagnostic import Diagnostic, Severity
 
 Objects = Sequence[Mapping[str, Any]]
 _HOST = "kubernetes.io/hostname"
@@ -33,14 +33,13 @@ class NodeVolumes:
     """PersistentVolumes."""
 
 
-def concerns(node: str, stored: NodeVolumes) -> tuple[StorageConcern, ...]:
+def concerns(node: str, stored: NodeVolumes) -> tuple[Diagnostic, ...]:
     """What becomes of data while a node is away, the heaviest first."""
     found = [*_ceph(node, stored), *_longhorn(node, stored), *_local(node, stored.volumes)]
-    order = [ConcernWeight.REFUSE, ConcernWeight.ASK, ConcernWeight.TELL]
-    return tuple(sorted(found, key=lambda each: order.index(each.weight)))
+    return tuple(sorted(found, key=lambda each: -each.severity.rank))
 
 
-def _ceph(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
+def _ceph(node: str, stored: NodeVolumes) -> Iterator[Diagnostic]:
     yield from _osds(node, stored)
     monitors = [each for each in stored.pods if _app(each) == "rook-ceph-mon"]
     here = [each for each in monitors if _on(each, node)]
@@ -49,13 +48,14 @@ def _ceph(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
     stay = sum(_is_ready(each) and not _on(each, node) for each in monitors)
     needed = len(monitors) // 2 + 1
     if stay < needed:
-        yield StorageConcern(
-            weight=ConcernWeight.REFUSE if len(monitors) > 1 else ConcernWeight.ASK,
-            text=f"Ceph would have {stay} of {len(monitors)} monitors, and needs {needed}: its volumes would stop",
+        yield Diagnostic(
+            code="ceph-monitor-quorum-at-risk",
+            severity=Severity.ERROR if len(monitors) > 1 else Severity.WARNING,
+            message=f"Ceph would have {stay} of {len(monitors)} monitors, and needs {needed}: its volumes would stop",
         )
 
 
-def _osds(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
+def _osds(node: str, stored: NodeVolumes) -> Iterator[Diagnostic]:
     osds = [each for each in stored.pods if _app(each) == "rook-ceph-osd"]
     here = [each for each in osds if _on(each, node)]
     if not here:
@@ -63,9 +63,8 @@ def _osds(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
     ids = ", ".join(sorted(text(each, "metadata", "labels", "ceph-osd-id") or "?" for each in here))
     what = f"OSD{'s' if len(here) > 1 else ''} {ids} of Ceph {'are' if len(here) > 1 else 'is'} on {node}"
     if len(here) == len(osds):
-        yield StorageConcern(
-            weight=ConcernWeight.REFUSE, text=f"{what}, and no other is anywhere: all of its volumes would stop"
-        )
+        message = f"{what}, and no other is anywhere: all of its volumes would stop"
+        yield Diagnostic.error("ceph-osds-on-one-node", message)
     for each in stored.ceph_clusters:
         health, name = text(each, "status", "ceph", "health"), text(each, "metadata", "name")
         details = mapping(each, "status", "ceph", "details")
@@ -73,17 +72,16 @@ def _osds(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
         if health == "HEALTH_ERR" or hurt:
             why = f" ({', '.join(hurt)})" if hurt else ""
             said = f"{what}, and Ceph {name} is {health}{why}: copies are missing already"
-            yield StorageConcern(weight=ConcernWeight.REFUSE, text=said)
+            yield Diagnostic.error("ceph-degraded", said)
         elif health == "HEALTH_OK":
-            yield StorageConcern(weight=ConcernWeight.TELL, text=f"{what}; Ceph {name} is {health}")
+            yield Diagnostic.note("ceph-osds-go", f"{what}; Ceph {name} is {health}")
         else:
             why = f" ({', '.join(sorted(details))})" if details else ""
-            yield StorageConcern(
-                weight=ConcernWeight.ASK, text=f"{what}, and Ceph {name} is {health or 'of unknown health'}{why}"
-            )
+            message = f"{what}, and Ceph {name} is {health or 'of unknown health'}{why}"
+            yield Diagnostic.warning("ceph-not-healthy", message)
 
 
-def _longhorn(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
+def _longhorn(node: str, stored: NodeVolumes) -> Iterator[Diagnostic]:
     healthy = [each for each in stored.longhorn_replicas if _is_healthy(each)]
     names = {text(each, "metadata", "name"): _claim(each) for each in stored.longhorn_volumes}
     here = sorted({_volume(each) for each in healthy if text(each, "spec", "nodeID") == node})
@@ -92,19 +90,19 @@ def _longhorn(node: str, stored: NodeVolumes) -> Iterator[StorageConcern]:
         if volume not in elsewhere:
             name = names.get(volume) or volume
             said = f"the only healthy replica of the Longhorn volume {name} is on {node}"
-            yield StorageConcern(weight=ConcernWeight.REFUSE, text=said)
+            yield Diagnostic.error("longhorn-last-replica", said)
     if kept := [each for each in here if each in elsewhere]:
         many, keep = ("1 Longhorn volume", "keeps") if len(kept) == 1 else (f"{len(kept)} Longhorn volumes", "keep")
         said = f"{many} with a replica on {node} {keep} another healthy one"
-        yield StorageConcern(weight=ConcernWeight.TELL, text=said)
+        yield Diagnostic.note("longhorn-replicas-go", said)
 
 
-def _local(node: str, volumes: Objects) -> Iterator[StorageConcern]:
+def _local(node: str, volumes: Objects) -> Iterator[Diagnostic]:
     bound = [each for each in volumes if text(each, "status", "phase") == "Bound" and _hosts(each) == {node}]
     for each in bound:
         claim = f"{text(each, 'spec', 'claimRef', 'namespace')}/{text(each, 'spec', 'claimRef', 'name')}"
         said = f"the volume of {claim} is on {node} alone: its pods wait until that is back"
-        yield StorageConcern(weight=ConcernWeight.ASK, text=said)
+        yield Diagnostic.warning("volume-on-one-node", said)
 
 
 def _hosts(volume: Mapping[str, Any]) -> set[str]:
@@ -164,7 +162,7 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 _CEPH = "app in (rook-ceph-osd,rook-ceph-mon)"
 
 
-async def storage_concerns(node: str, world: World) -> tuple[StorageConcern, ...]:
+async def storage_concerns(node: str, world: World) -> tuple[Diagnostic, ...]:
     """What becomes of data while a node is away, the heaviest first; kinds that are not there are no concern."""
     pods, ceph, replicas, longhorn, volumes = await asyncio.gather(
         _listed(world, "v1", "Pod", labels=_CEPH),

@@ -3,22 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from firstlight.cli.output_form import OutputForm
-
-
-class RefusalData(TypedDict):
-    """Why it is not done."""
-
-    message: str
-    hint: str
-
-
-class ConcernData(TypedDict):
-    """What storage says to it; the weight is tell, ask or refuse."""
-
-    weight: str
-    text: str
-
+from firstlight.cli.output_form import DiagnosticData, OutputForm
 
 NodeConfigData = TypedDict("NodeConfigData", {"is": str, "fields": list[str], "reboot": bool, "reason": str})
 NodeConfigData.__doc__ = "Whether a machine has the config of the repo."
@@ -102,7 +87,7 @@ class MaintenanceData(TypedDict):
     cordoned: bool
     begun: str
     pods: list[PodFateData]
-    storage: list[ConcernData]
+    storage: list[DiagnosticData]
     etcd: EtcdVerdictData | None
 
 
@@ -133,8 +118,8 @@ class UpgradeData(TypedDict):
     rounds: list[UpgradeRoundData]
     changes: list[str]
     repo: str
-    warnings: list[str]
-    refusals: list[RefusalData]
+    warnings: list[DiagnosticData]
+    refusals: list[DiagnosticData]
 
 
 class DepartureData(TypedDict):
@@ -146,9 +131,9 @@ class DepartureData(TypedDict):
     standing: str
     members: list[str]
     node: str
-    storage: list[ConcernData]
-    warnings: list[str]
-    refusals: list[RefusalData]
+    storage: list[DiagnosticData]
+    warnings: list[DiagnosticData]
+    refusals: list[DiagnosticData]
     declared: list[str]
 
 
@@ -156,8 +141,8 @@ OUTPUTS = {
     "node add": OutputForm(1, (), has_events=True),
     "node apply": OutputForm(1, (ConfigsData,), has_events=True),
     "node list": OutputForm(1, (NodesData,)),
-    "node maintain": OutputForm(1, (MaintenanceData,), has_events=True),
-    "node remove": OutputForm(1, (DepartureData,), has_events=True),
-    "node reset": OutputForm(1, (DepartureData,), has_events=True),
-    "node upgrade": OutputForm(1, (UpgradeData,), has_events=True),
+    "node maintain": OutputForm(2, (MaintenanceData,), has_events=True),
+    "node remove": OutputForm(2, (DepartureData,), has_events=True),
+    "node reset": OutputForm(2, (DepartureData,), has_events=True),
+    "node upgrade": OutputForm(2, (UpgradeData,), has_events=True),
 }

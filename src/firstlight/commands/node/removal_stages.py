@@ -19,8 +19,8 @@ from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import machine_stage
 from firstlight.model.cluster import Machine
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.upgrade_plan import Refusal
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 from firstlight.observe import machine_survey
 
@@ -52,9 +52,11 @@ def checked(found: Departure, wishes: NodeRemovalOptions) -> Departure:
     if not wishes.is_answer_needed or found.report.standing is not MachineStanding.ABSENT:
         return found
     name = found.report.machine.name
-    silent = Refusal(
+    silent = Diagnostic.error(
+        "machine-unreachable",
         f"{name} does not answer ({found.report.why}): it cannot be wiped",
-        f"Switch it on; or, where it is gone for good: firstlight node remove {name}",
+        subject=name,
+        fix=f"Switch it on; or, where it is gone for good: firstlight node remove {name}",
     )
     return dataclasses.replace(found, refusals=(*found.refusals, silent))
 
@@ -91,7 +93,7 @@ def _wipe(machine: Machine, wishes: NodeRemovalOptions) -> WalkStage:
         seen = await departure.survey_departure(machine, world, is_storage_accepted=wishes.is_storage_accepted)
         if seen.refusals:
             first = seen.refusals[0]
-            raise errors.Refused(f"{machine.name} is not wiped: {first.message}", hint=first.hint)
+            raise errors.Refused(f"{machine.name} is not wiped: {first.message}", hint=first.fix)
         way = await cluster_access.ensure(world)
         is_parted = wishes.wipe == "partitions"
         mode: WipeMode = "all" if wishes.wipe == "all" else "system-disk"
@@ -160,7 +162,7 @@ def _member(machine: Machine) -> WalkStage:
         seen = departure.etcd_before_departure(reports, machine.name, own=members[0])
         if refusals := departure.departure_refusals(machine, seen, reports):
             message = f"{machine.name} is not taken out of etcd: {refusals[0].message}"
-            raise errors.Refused(message, hint=refusals[0].hint)
+            raise errors.Refused(message, hint=refusals[0].fix)
         others = [
             each for each in reports if each.machine.name != machine.name and each.standing is MachineStanding.OURS
         ]

@@ -20,13 +20,14 @@ from firstlight.commands.node import (
     talos_upgrade_plan,
     upgrade_survey,
 )
-from firstlight.commands.node.drain_rules import ConcernWeight, DrainOptions
+from firstlight.commands.node.drain_rules import DrainOptions
 from firstlight.execute import cluster_access, gate_wait
 from firstlight.execute.gate_wait import POLL
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
 from firstlight.model.upgrade_plan import MachineUpgrade, UpgradePlan, UpgradeRound
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
@@ -136,8 +137,8 @@ async def _stored(move: MachineUpgrade, world: World) -> Verdict:
     found = await node_storage.storage_concerns(
         str((await machine_lookup.require_node(move.machine, world))["metadata"]["name"]), world
     )
-    last = [each.text for each in found if each.weight is ConcernWeight.REFUSE]
-    return Waiting("; ".join(last)) if last else Passed("; ".join(each.text for each in found))
+    last = [each.message for each in found if each.severity is Severity.ERROR]
+    return Waiting("; ".join(last)) if last else Passed("; ".join(each.message for each in found))
 
 
 def _unless_there(stage: WalkStage, move: MachineUpgrade) -> WalkStage:

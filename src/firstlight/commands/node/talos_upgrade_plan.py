@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.model import versions
 from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.upgrade_plan import (
     DeclaredVersion,
     MachineUpgrade,
-    Refusal,
     UpgradeCandidate,
     UpgradePlan,
     UpgradeProduct,
@@ -34,35 +34,42 @@ def schematic_of(image: str) -> str:
     return match["id"] if match else ""
 
 
-def image_refusals(now: UpgradeCandidate, version: str) -> list[Refusal]:
+def image_refusals(now: UpgradeCandidate, version: str) -> list[Diagnostic]:
     """Why a machine must not be upgraded with the image that its declaration comes to."""
     name, digest, tag = _parts(now.image)
     own = now.machine.name
     if not now.image:
         message = f"{own}: nothing says which installer it gets"
-        return [Refusal(message, f"Declare machine.install.image, or talos: {versions.with_v(version)}.")]
+        fix = f"Declare machine.install.image, or talos: {versions.with_v(version)}."
+        return [Diagnostic.error("installer-missing", message, fix=fix, subject=own)]
     if digest and tag != versions.with_v(version):
         message = f"{own}: its installer is pinned to a digest ({now.image})"
-        return [Refusal(message, f"Write the image of {versions.with_v(version)} with its digest into {_where(now)}.")]
+        fix = f"Write the image of {versions.with_v(version)} with its digest into {_where(now)}."
+        return [Diagnostic.error("installer-pinned-to-digest", message, fix=fix, subject=own)]
     if not tag:
-        return [Refusal(f"{own}: its installer has no version ({now.image})", f"Write {name}:vX.Y.Z in {_where(now)}.")]
+        message = f"{own}: its installer has no version ({now.image})"
+        fix = f"Write {name}:vX.Y.Z in {_where(now)}."
+        return [Diagnostic.error("installer-without-version", message, fix=fix, subject=own)]
     found = []
     declared, runs = schematic_of(now.image), now.schematic
     if now.extensions and not declared and name == INSTALLER:
         what = ", ".join(now.extensions[:3]) + (" …" if len(now.extensions) > 3 else "")
         message = f"{own} would lose its extensions ({what}): the repo declares {now.image}, which has none"
-        found.append(Refusal(message, f"Declare the schematic or image that it was installed from{_known(runs)}."))
+        fix = f"Declare the schematic or image that it was installed from{_known(runs)}."
+        found.append(Diagnostic.error("installer-loses-extensions", message, fix=fix, subject=own))
     return found
 
 
-def image_warnings(now: UpgradeCandidate) -> list[str]:
+def image_warnings(now: UpgradeCandidate) -> list[Diagnostic]:
     """What differs between what a machine has and what the repo would install, besides the version."""
-    declared, runs = schematic_of(now.image), now.schematic
+    declared, runs, own = schematic_of(now.image), now.schematic, now.machine.name
     if declared and runs and declared != runs:
-        return [f"{now.machine.name} gets another schematic: {declared[:12]}…, and it runs {runs[:12]}…"]
+        message = f"{own} gets another schematic: {declared[:12]}…, and it runs {runs[:12]}…"
+        return [Diagnostic.warning("installer-schematic-differs", message, subject=own)]
     if declared or runs or not now.installed or _parts(now.image)[0] == _parts(now.installed)[0]:
         return []
-    return [f"{now.machine.name} gets another installer: {now.image}, and its config names {now.installed}"]
+    message = f"{own} gets another installer: {now.image}, and its config names {now.installed}"
+    return [Diagnostic.warning("installer-differs", message, subject=own)]
 
 
 def _where(now: UpgradeCandidate) -> str:
@@ -178,58 +185,68 @@ def _round(machines: Sequence[UpgradeCandidate], text: str, target: WholeVersion
     return UpgradeRound(version=text, moves=tuple(moves))
 
 
-def _unread(targets: Sequence[str]) -> Iterator[Refusal]:
+def _unread(targets: Sequence[str]) -> Iterator[Diagnostic]:
     for each in targets:
         if versions.parse_version(each) is None:
-            yield Refusal(f"{each[:40]!r} is no version of Talos", "Write it whole: --talos v1.13.1")
+            message = f"{each[:40]!r} is no version of Talos"
+            yield Diagnostic.error("upgrade-version-invalid", message, fix="Write it whole: --talos v1.13.1")
 
 
-def _unknown(machines: Sequence[UpgradeCandidate], only: Sequence[str]) -> Iterator[Refusal]:
+def _unknown(machines: Sequence[UpgradeCandidate], only: Sequence[str]) -> Iterator[Diagnostic]:
     names = [each.machine.name for each in machines]
     for each in only:
         if each not in names:
-            yield Refusal(f"there is no machine {each[:63]!r}", f"There is {', '.join(names)}.")
+            message = f"there is no machine {each[:63]!r}"
+            yield Diagnostic.error("upgrade-machine-unknown", message, fix=f"There is {', '.join(names)}.")
 
 
-def _unordered(wanted: Sequence[tuple[str, WholeVersion]]) -> Iterator[Refusal]:
+def _unordered(wanted: Sequence[tuple[str, WholeVersion]]) -> Iterator[Diagnostic]:
     for (before, first), (after, second) in itertools.pairwise(wanted):
         if second <= first:
-            yield Refusal(
-                f"{after} does not come after {before}", "Name the versions in their order, the last one last."
-            )
+            message = f"{after} does not come after {before}"
+            fix = "Name the versions in their order, the last one last."
+            yield Diagnostic.error("upgrade-versions-unordered", message, fix=fix)
         elif _is_far(first, second):
-            yield Refusal(f"{before} to {after} is more than one minor", _through(first, after, second))
+            message = f"{before} to {after} is more than one minor"
+            yield Diagnostic.error("upgrade-minor-skipped", message, fix=_through(first, after, second))
 
 
-def _of_machine(now: UpgradeCandidate, wanted: Sequence[tuple[str, WholeVersion]]) -> Iterator[Refusal]:
+def _of_machine(now: UpgradeCandidate, wanted: Sequence[tuple[str, WholeVersion]]) -> Iterator[Diagnostic]:
     name = now.machine.name
     if now.why:
-        yield Refusal(f"{name} {now.why}", "Bring it back first, or name the machines that are meant: --machine")
+        fix = "Bring it back first, or name the machines that are meant: --machine"
+        yield Diagnostic.error("upgrade-machine-not-ready", f"{name} {now.why}", fix=fix, subject=name)
         return
     runs = versions.parse_version(now.talos)
     if runs is None:
-        yield Refusal(f"{name} does not say which Talos it runs", "")
+        yield Diagnostic.error("upgrade-version-unknown", f"{name} does not say which Talos it runs", subject=name)
         return
     text, last = wanted[-1] if wanted else ("", runs)
     if last < runs:
-        yield Refusal(
+        yield Diagnostic.error(
+            "upgrade-downgrade",
             f"{name} runs {now.talos}, which is later than {text}: an older Talos may not read what a newer one wrote",
-            f"The version before is still installed beside it: talosctl rollback --nodes {now.machine.address}",
+            subject=name,
+            fix=f"The version before is still installed beside it: talosctl rollback --nodes {now.machine.address}",
         )
         return
     left = [(each, parsed) for each, parsed in wanted if parsed > runs]
     if not left:
         return
     if runs.line < FIRST:
-        yield Refusal(
+        yield Diagnostic.error(
+            "upgrade-wipes-data",
             f"{name} runs {now.talos}: below v1.8 an upgrade wipes the machine's data unless it is told to keep it",
-            "Bring it to v1.8 with the talosctl of its own version: talosctl upgrade --preserve",
+            subject=name,
+            fix="Bring it to v1.8 with the talosctl of its own version: talosctl upgrade --preserve",
         )
         return
     if _is_far(runs, left[0][1]):
-        yield Refusal(
+        yield Diagnostic.error(
+            "upgrade-minor-skipped",
             f"{name} runs {now.talos}, and {left[0][0]} is more than one minor away: Talos tests no such way",
-            _through(runs, *left[0]),
+            subject=name,
+            fix=_through(runs, *left[0]),
         )
     yield from image_refusals(now, left[-1][0])
 
@@ -245,7 +262,7 @@ def _through(first: WholeVersion, text: str, second: WholeVersion) -> str:
     return f"Name a version of each minor on the way, best its last: {' '.join(between)} --talos {text}"
 
 
-def _of_kubernetes(target: WholeVersion, kubernetes: str) -> Iterator[Refusal]:
+def _of_kubernetes(target: WholeVersion, kubernetes: str) -> Iterator[Diagnostic]:
     span = version_matrix.table()["talos"].kubernetes.get(f"{target.major}.{target.minor}")
     runs = versions.minor(kubernetes)
     if span is None or runs is None:
@@ -256,14 +273,15 @@ def _of_kubernetes(target: WholeVersion, kubernetes: str) -> Iterator[Refusal]:
     if runs < first or runs > last:
         line = f"{target.major}.{target.minor}"
         message = f"Talos {line} is for Kubernetes {span[0]} to {span[1]}, and {kubernetes} runs"
-        hint = f"First: firstlight node upgrade --kubernetes v{span[0]}.N" if runs < first else "Take a newer Talos."
-        yield Refusal(message, hint)
+        fix = f"First: firstlight node upgrade --kubernetes v{span[0]}.N" if runs < first else "Take a newer Talos."
+        yield Diagnostic.error("upgrade-versions-incompatible", message, fix=fix)
 
 
-def _doubts(target: WholeVersion) -> Iterator[str]:
+def _doubts(target: WholeVersion) -> Iterator[Diagnostic]:
     line = f"{target.major}.{target.minor}"
     if line not in version_matrix.table()["talos"].kubernetes:
-        yield f"with which Kubernetes Talos {line} goes is not known here: look it up in its release notes"
+        message = f"with which Kubernetes Talos {line} goes is not known here: look it up in its release notes"
+        yield Diagnostic.unknown("upgrade-versions-untested", message)
 
 
 def _repo(declared: DeclaredVersion, target: str, cluster: str) -> str:

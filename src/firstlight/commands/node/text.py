@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from firstlight.cli import diagnostic_data
 from firstlight.commands.node.departure import Departure, Wipe
-from firstlight.commands.node.drain_rules import ConcernWeight, DrainFate, MaintenanceForecast, PodFate
+from firstlight.commands.node.drain_rules import DrainFate, MaintenanceForecast, PodFate
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus
 from firstlight.commands.node.output_form import (
     ConfigsData,
@@ -14,8 +15,9 @@ from firstlight.commands.node.output_form import (
 )
 from firstlight.drawing import decision_words, safe, table
 from firstlight.model.cluster import MachineRole
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_report import MachineStanding
-from firstlight.model.upgrade_plan import MachineUpgrade, Refusal, UpgradePlan, UpgradeProduct, UpgradeRound
+from firstlight.model.upgrade_plan import MachineUpgrade, UpgradePlan, UpgradeProduct, UpgradeRound
 from firstlight.model.verdict import Passed
 
 _TITLES = {UpgradeProduct.TALOS: "Talos", UpgradeProduct.KUBERNETES: "Kubernetes"}
@@ -30,14 +32,14 @@ def upgrade_text(plan: UpgradePlan, *, columns: int = 0) -> str:
         found += _images(each) if plan.product is UpgradeProduct.TALOS else []
     found += table.labelled("manifests", plan.changes)
     found += table.labelled("repo", [plan.repo] if plan.repo else [])
-    found += table.labelled("note", plan.warnings)
+    found += table.labelled("note", [each.message for each in plan.warnings])
     found += refusals_text(plan.refusals)
     return "\n".join(safe.text(table.cut(each, columns) if columns else each) for each in found)
 
 
-def refusals_text(given: Sequence[Refusal]) -> list[str]:
+def refusals_text(given: Sequence[Diagnostic]) -> list[str]:
     """What speaks against it, each with the way out below."""
-    lines = [line for each in given for line in (each.message, *([f"  {each.hint}"] if each.hint else []))]
+    lines = [line for each in given for line in (each.message, *([f"  {each.fix}"] if each.fix else []))]
     return table.labelled("refused", lines)
 
 
@@ -50,8 +52,8 @@ def upgrade_data(plan: UpgradePlan) -> UpgradeData:
         "rounds": [{"version": each.version, "machines": [_data(move) for move in each.moves]} for each in plan.rounds],
         "changes": list(plan.changes),
         "repo": plan.repo,
-        "warnings": list(plan.warnings),
-        "refusals": [{"message": each.message, "hint": each.hint} for each in plan.refusals],
+        "warnings": diagnostic_data.of_all(plan.warnings),
+        "refusals": diagnostic_data.of_all(plan.refusals),
     }
 
 
@@ -119,10 +121,8 @@ def departure_text(found: Departure, *, wipe: Wipe, columns: int = 0) -> str:
     if found.members:
         lines += table.labelled("etcd", [f"member {', '.join(found.members)} leaves; {found.voting} vote now"])
     lines += table.labelled("node", [f"{found.node} is drained and deleted" if found.node else "there is none"])
-    lines += table.labelled(
-        "storage", [each.text for each in found.concerns if each.weight is not ConcernWeight.REFUSE]
-    )
-    lines += table.labelled("note", found.warnings)
+    lines += table.labelled("storage", [each.message for each in found.concerns if each.severity is not Severity.ERROR])
+    lines += table.labelled("note", [each.message for each in found.warnings])
     lines += refusals_text(found.refusals)
     return "\n".join(safe.text(table.cut(each, columns) if columns else each) for each in lines)
 
@@ -141,9 +141,9 @@ def departure_data(found: Departure) -> DepartureData:
         "standing": str(found.report.standing),
         "members": list(found.members),
         "node": found.node,
-        "storage": [{"weight": str(each.weight), "text": each.text} for each in found.concerns],
-        "warnings": list(found.warnings),
-        "refusals": [{"message": each.message, "hint": each.hint} for each in found.refusals],
+        "storage": diagnostic_data.of_all(found.concerns),
+        "warnings": diagnostic_data.of_all(found.warnings),
+        "refusals": diagnostic_data.of_all(found.refusals),
         "declared": list(found.declared),
     }
 
@@ -151,7 +151,7 @@ def departure_data(found: Departure) -> DepartureData:
 # What maintaining a machine would mean, as text and as data.
 
 
-_WORDS = {ConcernWeight.TELL: "", ConcernWeight.ASK: "asked: ", ConcernWeight.REFUSE: "refused: "}
+_WORDS = {Severity.NOTE: "", Severity.WARNING: "asked: ", Severity.ERROR: "refused: "}
 
 
 def maintenance_text(found: MaintenanceForecast, *, columns: int = 0) -> str:
@@ -159,7 +159,7 @@ def maintenance_text(found: MaintenanceForecast, *, columns: int = 0) -> str:
     lines = [f"{safe.name(found.machine)}   {_summary(found)}"]
     for label, fate in (("refused", DrainFate.REFUSE), ("evicted", DrainFate.EVICT), ("stay", DrainFate.LEAVE)):
         lines += table.labelled(label, _pods([each for each in found.pods if each.fate is fate], columns))
-    said = [f"{_WORDS[each.weight]}{each.text}" for each in found.concerns]
+    said = [f"{_WORDS[each.severity]}{each.message}" for each in found.concerns]
     lines += table.labelled("storage", _wrapped(said, columns))
     if found.etcd is not None:
         word = "" if isinstance(found.etcd, Passed) else "refused: "
@@ -174,7 +174,7 @@ def maintenance_text(found: MaintenanceForecast, *, columns: int = 0) -> str:
 def is_maintenance_refused(found: MaintenanceForecast, *, is_storage_accepted: bool) -> bool:
     """Whether it would not be done as it was asked for."""
     is_held = found.etcd is not None and not isinstance(found.etcd, Passed)
-    is_last = any(each.weight is ConcernWeight.REFUSE for each in found.concerns) and not is_storage_accepted
+    is_last = any(each.severity is Severity.ERROR for each in found.concerns) and not is_storage_accepted
     return is_held or is_last or any(each.fate is DrainFate.REFUSE for each in found.pods)
 
 
@@ -189,7 +189,7 @@ def maintenance_data(found: MaintenanceForecast) -> MaintenanceData:
             {"namespace": each.namespace, "name": each.name, "fate": str(each.fate), "why": each.why}
             for each in found.pods
         ],
-        "storage": [{"weight": str(each.weight), "text": each.text} for each in found.concerns],
+        "storage": diagnostic_data.of_all(found.concerns),
         "etcd": None
         if found.etcd is None
         else {"verdict": type(found.etcd).__name__.lower(), "reason": found.etcd.reason},

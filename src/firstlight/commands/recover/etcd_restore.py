@@ -263,7 +263,7 @@ class _Recovery:
                 )
             refused = await encryption.encryption_refusal(self._cluster, world.programs, root=self._root)
             if refused is not None:
-                raise errors.Refused(f"what is left of etcd: {refused.message}", hint=refused.hint)
+                raise errors.Refused(f"what is left of etcd: {refused.message}", hint=refused.fix)
             return f"what {' or '.join(left)} still has"
         opened = await self._snapshot(world)
         world.tell("etcd:check", f"{self._source.name}: {opened.says}")

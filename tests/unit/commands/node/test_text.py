@@ -3,7 +3,8 @@
 import dataclasses
 
 from firstlight.commands.node import text
-from firstlight.commands.node.drain_rules import ConcernWeight, DrainFate, MaintenanceForecast, PodFate, StorageConcern
+from firstlight.commands.node.drain_rules import DrainFate, MaintenanceForecast, PodFate
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.verdict import Passed, Waiting
 
 
@@ -23,8 +24,8 @@ FOUND = MaintenanceForecast(
         pod("own", DrainFate.LEAVE, "static"),
     ),
     concerns=(
-        StorageConcern(weight=ConcernWeight.REFUSE, text="the only replica"),
-        StorageConcern(weight=ConcernWeight.TELL, text="OSD 0"),
+        Diagnostic.error("longhorn-last-replica", "the only replica"),
+        Diagnostic.note("ceph-osds-go", "OSD 0"),
     ),
 )
 FREE = dataclasses.replace(FOUND, pods=(), concerns=())

@@ -90,7 +90,7 @@ async def require(carrying: OngoingChange, cluster: Cluster, world: World) -> No
         raise errors.Refused(message, hint=f"See that Omni does, and say so: {_WITHOUT}")
     found = await etcd_snapshot.refusal(cluster, world, root=carrying.root, without=_WITHOUT)
     if found is not None:
-        raise errors.Refused(found.message, hint=found.hint)
+        raise errors.Refused(found.message, hint=found.fix)
 
 
 async def _keep_configs(carrying: OngoingChange, cluster: Cluster, file: Path, world: World) -> None:
