@@ -31,6 +31,8 @@ class Values:
     optional: bool = False
     unresolved: str = ""
     """Why they are not known, if they are not: a template without its variables, an encrypted file …"""
+    is_secret: bool = False
+    """Whether they are only not known because they are encrypted or secret."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

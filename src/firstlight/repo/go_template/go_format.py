@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.repo.go_template import template_errors
-from firstlight.repo.go_template.template_errors import GoTemplateError, NotKnownBeforeRun
+from firstlight.repo.go_template.template_errors import GoTemplateError
 from firstlight.repo.go_template.unknown_values import Unknown
 
 NO_VALUE = "<no value>"
@@ -34,7 +34,7 @@ def printed_text(value: Any) -> str:
     if isinstance(value, float):
         return floating(value)
     if isinstance(value, Unknown):
-        raise NotKnownBeforeRun(value.reason, name=value.name)
+        raise value.error()
     if isinstance(value, Mapping):
         return "map[" + " ".join(f"{printed_text(key)}:{printed_text(value[key])}" for key in ordered(value)) + "]"
     if isinstance(value, (list, tuple)):
@@ -76,7 +76,7 @@ def ordered(value: Mapping[Any, Any]) -> list[Any]:
 def is_true(value: Any) -> bool:
     """Whether Go takes a value for true: neither zero nor empty."""
     if isinstance(value, Unknown):
-        raise NotKnownBeforeRun(value.reason, name=value.name)
+        raise value.error()
     return bool(value)
 
 

@@ -10,7 +10,7 @@ import yaml
 from firstlight.document import yaml_reader
 from firstlight.repo.go_template import go_format, template_errors
 from firstlight.repo.go_template.builtin_functions import TemplateFunction, argument_kind
-from firstlight.repo.go_template.template_errors import GoTemplateError, NotKnownBeforeRun
+from firstlight.repo.go_template.template_errors import GoTemplateError
 from firstlight.repo.go_template.unknown_values import Unknown
 
 
@@ -54,7 +54,7 @@ def from_yaml(text: str, dialect: yaml_reader.YamlDialect = yaml_reader.YamlDial
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Unknown):
-        raise NotKnownBeforeRun(value.reason, name=value.name)
+        raise value.error()
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

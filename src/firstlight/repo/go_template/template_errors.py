@@ -14,6 +14,8 @@ class GoTemplateError(ValueError):
         """In the template, from 1; 0 where it is not known."""
         self.name = name
         """The function, field or variable that is not known, as it is written."""
+        self.is_secret = False
+        """Whether it is only not known because it is encrypted."""
 
     def at(self, line: int) -> "GoTemplateError":
         """The same error with a line, unless it has one."""
@@ -23,9 +25,15 @@ class GoTemplateError(ValueError):
 class NotKnownBeforeRun(GoTemplateError):
     """The template may be right; what it asks for is only known when something runs."""
 
+    def __init__(self, reason: str, *, line: int = 0, name: str = "", is_secret: bool = False) -> None:
+        super().__init__(reason, line=line, name=name)
+        self.is_secret = is_secret
+
     def at(self, line: int) -> "NotKnownBeforeRun":
         """The same error with a line, unless it has one."""
-        return self if self.line else NotKnownBeforeRun(self.reason, line=line, name=self.name)
+        if self.line:
+            return self
+        return NotKnownBeforeRun(self.reason, line=line, name=self.name, is_secret=self.is_secret)
 
 
 class TemplateLimitExceeded(GoTemplateError):

@@ -173,7 +173,7 @@ class Evaluation:
         try:
             value = self._pipe(node.pipe, dot)
             if isinstance(value, Unknown) and not node.pipe.variables:
-                raise NotKnownBeforeRun(value.reason, name=value.name)
+                raise value.error()
             if (
                 isinstance(value, _Missing)
                 and self._missing_key == MissingKey.UNKNOWN
@@ -187,7 +187,9 @@ class Evaluation:
                 raise
             is_wrong = not isinstance(error, NotKnownBeforeRun)
             end = node.end if isinstance(node, template_parser.Block) else 0
-            found = Unknown(node.source, error.reason, error.line or node.line, error.name, end, is_wrong)
+            found = Unknown(
+                node.source, error.reason, error.line or node.line, error.name, end, is_wrong, error.is_secret
+            )
             self.unknowns.append(found)
             self._variables, self._depth = kept, depth
             self._output, self._is_nested = output, is_nested
@@ -211,7 +213,9 @@ class Evaluation:
             except NotKnownBeforeRun as error:
                 if not self._is_lenient:
                     raise
-                self.unknowns.append(Unknown(node.source, error.reason, node.line, error.name))
+                self.unknowns.append(
+                    Unknown(node.source, error.reason, node.line, error.name, is_secret=error.is_secret)
+                )
                 self._write(unknown_values.mark(len(self.unknowns) - 1), node.line)
 
     def _if(self, node: template_parser.Block, dot: Any) -> str:
@@ -317,7 +321,7 @@ class Evaluation:
     def _fields(self, value: Any, names: tuple[str, ...], operand: template_parser.FieldChain) -> Any:
         for name in names:
             if isinstance(value, Unknown):
-                raise NotKnownBeforeRun(value.reason, name=value.name or _written(operand))
+                raise value.error(_written(operand))
             if isinstance(value, _Missing):
                 continue
             if value is None:
@@ -341,7 +345,7 @@ class Evaluation:
         arguments = [self._operand(word, dot) for word in words] + list(piped)
         for n, each in enumerate(arguments):
             if isinstance(each, Unknown):
-                raise NotKnownBeforeRun(each.reason, name=each.name)
+                raise each.error()
             if isinstance(each, _Missing):
                 if self._missing_key == MissingKey.UNKNOWN and name not in _TAKES_MISSING:
                     raise _not_set(each)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.repo.go_template.template_errors import NotKnownBeforeRun
+
 _OPEN, _CLOSE = "\ue0f0", "\ue0f1"  # from Unicode's private area: nobody writes them, and YAML takes them as letters
 _MARK = re.compile(f"{_OPEN}([0-9]{{1,9}}){_CLOSE}")
 
@@ -28,9 +30,15 @@ class Unknown:
     """Of a condition or loop: the line of its end."""
     is_wrong: bool = False
     """Whether nobody will know it: a run would fail here."""
+    is_secret: bool = False
+    """Whether it is only not known because it is encrypted."""
 
     def __str__(self) -> str:
         return self.text
+
+    def error(self, name: str = "") -> NotKnownBeforeRun:
+        """Return the error of a template that needs this value; the name is used where it has none."""
+        return NotKnownBeforeRun(self.reason, name=self.name or name, is_secret=self.is_secret)
 
 
 def mark(number: int) -> str:

@@ -194,9 +194,9 @@ def secrets(
 def hidden(value: Any, path: str, *, depth: int = 0) -> Any:
     """A tree of values with none of them in it."""
     if depth > template_errors.MAX_DEPTH:
-        return Unknown("", f"it is encrypted in {path}")
+        return Unknown("", f"it is encrypted in {path}", is_secret=True)
     if isinstance(value, Mapping):
         return {key: hidden(each, path, depth=depth + 1) for key, each in value.items() if key != "sops"}
     if isinstance(value, list):
         return [hidden(each, path, depth=depth + 1) for each in value]
-    return Unknown("", f"it is encrypted in {path}", name=path)
+    return Unknown("", f"it is encrypted in {path}", name=path, is_secret=True)

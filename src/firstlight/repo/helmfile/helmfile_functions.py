@@ -81,7 +81,7 @@ def get_value(path: str, *rest: Any) -> Any:
     *default, value = rest
     for name in path.split(".") if path else ():
         if isinstance(value, go_template.Unknown):
-            raise NotKnownBeforeRun(value.reason, name=value.name)
+            raise value.error()
         if not isinstance(value, Mapping) or name not in value:
             if default:
                 return default[0]

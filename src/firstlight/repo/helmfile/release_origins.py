@@ -130,7 +130,8 @@ def make(
     doubts = [*release.doubts]
     if isinstance(source, Unresolved):
         doubts.append(source.reason)
-    doubts += [f"values: {each.unresolved}" for each in values if each.unresolved and not _is_secret(each.unresolved)]
+    # What is encrypted does not make a release doubtful: it is known where it is.
+    doubts += [f"values: {each.unresolved}" for each in values if each.unresolved and not each.is_secret]
     found = tuple(release_hooks.read(tree, state, release, _hooks(release)))
     is_crds = any(call.is_crds for call in calls)
     origin = Origin(
@@ -151,11 +152,6 @@ def make(
     if not release.name:
         say(Diagnostic.error("helmfile-release-wrong", "this release has no name", at=release.item.place()))
     return ReleaseOrigin(release, masked_lines.plain_origin(origin), found)
-
-
-def _is_secret(reason: str) -> bool:
-    """What is encrypted is no doubt about the release: it is known where it is."""
-    return "encrypted" in reason or reason.startswith("a secret")
 
 
 def _cluster(state: HelmfileState) -> str:

@@ -1,5 +1,6 @@
 """The values of a release: files, templates, maps, single settings and encrypted files."""
 
+import dataclasses
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,6 +17,9 @@ from firstlight.repo.helmfile.releases import HelmfileRelease
 from firstlight.repo.scripts.command_context import PathLookup
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 from firstlight.repo.work_tree import WorkTree
+
+_TOLD = 3
+"""Unknown values of one map that are told; the rest would say the same."""
 
 
 def read(
@@ -54,13 +58,12 @@ def _entry(
     if isinstance(value, Unknown):
         found = PathLookup(tree).find(state.directory, ExpandedText(value.text, (value.name or value.text,)))
         if not found.path:
-            yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
+            yield Values(place=place, unresolved=f"{value.text}: {value.reason}", is_secret=value.is_secret)
             return
         yield from _file(tree, state, release, found.path, place, say)
         return
     if isinstance(value, Mapping):
-        known, missing = split(value)
-        yield Values(place=place, inline=known, unresolved="; ".join(missing[:3]))
+        yield _inline(value, place)
         return
     prefix = releases.text(release.spec.get("valuesPathPrefix"))
     entry = EnvironmentEntry(value=f"{prefix}{value}", place=place)
@@ -91,13 +94,12 @@ def _file(
         say(diagnostic)
     value = part.values[0] if part.values else {}
     if part.diagnostics or not isinstance(value, Mapping):
-        reason = f"{path} gives no map"
         if isinstance(value, Unknown):
-            reason = f"{path}: {value.reason}"
-        yield Values(place=Place(path), unresolved=reason)
+            yield Values(place=Place(path), unresolved=f"{path}: {value.reason}", is_secret=value.is_secret)
+        else:
+            yield Values(place=Place(path), unresolved=f"{path} gives no map")
         return
-    known, missing = split(value)
-    yield Values(place=Place(path), inline=known, unresolved="; ".join(missing[:3]))
+    yield _inline(value, Place(path))
 
 
 def _template(tree: WorkTree, state: HelmfileState, release: HelmfileRelease, value: Any) -> Any:
@@ -118,13 +120,13 @@ def _secret(
     say: Callable[[Diagnostic], None],
 ) -> Iterator[Values]:
     if isinstance(value, Unknown):
-        yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
+        yield Values(place=place, unresolved=f"{value.text}: {value.reason}", is_secret=value.is_secret)
         return
     found = environments.matches(tree, state.directory, str(value)) if isinstance(value, str) else []
     if not found and isinstance(value, str):
         say(Diagnostic.error("helmfile-values-missing", f"there is no file {value}", at=place))
     for path in found or [""]:
-        yield Values(place=place, file=path, unresolved="the values are encrypted")
+        yield Values(place=place, file=path, unresolved="the values are encrypted", is_secret=True)
 
 
 def _setting(
@@ -150,30 +152,41 @@ def _setting(
         value = "{" + ",".join(releases.text(each) for each in setting["values"]) + "}"
     value = releases.expression(tree, state, value, given)
     if isinstance(value, Unknown):
-        yield Values(place=place, target=target, is_text=is_text, unresolved=value.reason)
+        yield Values(place=place, target=target, is_text=is_text, unresolved=value.reason, is_secret=value.is_secret)
     elif secret_words.is_secret_setting(target):
-        yield Values(place=place, target=target, is_text=is_text, unresolved="a secret in a helmfile")
+        yield Values(place=place, target=target, is_text=is_text, unresolved="a secret in a helmfile", is_secret=True)
     else:
         yield Values(place=place, target=target, text=releases.text(value), is_text=is_text)
 
 
-def split(value: Mapping[str, Any], path: str = "") -> tuple[dict[str, Any], list[str]]:
-    """What is known of a map, and what is not: its path and the reason."""
+def _inline(value: Mapping[str, Any], place: Place) -> Values:
+    known, missing = split(value)
+    told = missing[:_TOLD]
+    return Values(
+        place=place,
+        inline=known,
+        unresolved="; ".join(f"{each.text}: {each.reason}" for each in told),
+        is_secret=any(each.is_secret for each in told),
+    )
+
+
+def split(value: Mapping[str, Any], path: str = "") -> tuple[dict[str, Any], list[Unknown]]:
+    """Return what is known of a map, and what is not, each with its path for a text."""
     known: dict[str, Any] = {}
-    missing: list[str] = []
+    missing: list[Unknown] = []
     for key, each in value.items():
         name = f"{path}.{key}" if path else str(key)
         if isinstance(each, Unknown):
-            missing.append(f"{name}: {each.reason}")
+            missing.append(dataclasses.replace(each, text=name))
         elif isinstance(each, Mapping):
             known[key], inner = split(each, name)
             missing += inner
         elif isinstance(each, list):
             unknown = [one for one in each if isinstance(one, Unknown)]
-            missing += [f"{name}: {one.reason}" for one in unknown]
+            missing += [dataclasses.replace(one, text=name) for one in unknown]
             parts = [split(one, name) if isinstance(one, Mapping) else (one, []) for one in each if one not in unknown]
             known[key] = [part for part, _ in parts]
-            missing += [why for _, inner in parts for why in inner]
+            missing += [one for _, inner in parts for one in inner]
         else:
             known[key] = each
     return known, missing

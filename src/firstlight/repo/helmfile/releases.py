@@ -149,7 +149,7 @@ def expression(tree: WorkTree, state: HelmfileState, value: Any, given: Mapping[
         return value
     rendered = rendered_files.render(tree, value, given, directory=state.directory)
     if isinstance(rendered, go_template.GoTemplateError):
-        return Unknown(value, rendered.reason, name=rendered.name)
+        return Unknown(value, rendered.reason, name=rendered.name, is_secret=rendered.is_secret)
     return go_template.settle(rendered.text, rendered.unknowns)
 
 
