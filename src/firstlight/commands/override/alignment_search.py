@@ -1,7 +1,7 @@
 """The edit that brings a wish about: tried one after the other, each rendered, until one is proven."""
 
 import dataclasses
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
@@ -9,13 +9,13 @@ from firstlight.commands.override import alignment_proof
 from firstlight.commands.override.alignment_renderings import Files, RenderedRepo, Renderings
 from firstlight.document import yaml_reader
 from firstlight.model.component import Component, Origin, Side
-from firstlight.model.place import Place
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, DirectorySource, namespace
 from firstlight.plan import cluster_facts
 from firstlight.repo import file_patch, overlaid_tree
 from firstlight.repo.field_edits import chart_edits, field_steps, manifest_edits, object_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo
-from firstlight.repo.field_edits.edit_candidates import RANKS_OF_VALUE, EditCandidate, EditObstacle, WantedField
+from firstlight.repo.field_edits.edit_candidates import RANKS_OF_VALUE, EditCandidate, FoundEdits, WantedField
 from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.secrecy import key_files
 from firstlight.repo.work_tree import WorkTree
@@ -74,8 +74,8 @@ async def search_edit(
     if home is None and not is_made and (hidden := _hidden(origin_state, wish, cluster)):
         return EditSearch(obstacles=(f"it may come from {hidden}",))
     async for found in _candidates(repo, wish, home, renderings=renderings, state=state, component=component):
-        if isinstance(found, EditObstacle):
-            obstacles[found.why] = None
+        if isinstance(found, Diagnostic):
+            obstacles[found.message] = None
             continue
         sort = found.rank // RANKS_OF_VALUE
         if (best is not None and sort > best) or tried >= _MOST:
@@ -148,7 +148,7 @@ async def _candidates(
     renderings: Renderings,
     state: RenderedRepo,
     component: str,
-) -> AsyncIterator[EditCandidate | EditObstacle]:
+) -> AsyncIterator[EditCandidate | Diagnostic]:
     if wish.object.is_secret:
         for each in _of_secret(repo, wish):
             yield each
@@ -156,7 +156,7 @@ async def _candidates(
     held = state.objects.get((repo.cluster, home[1], wish.object)) if home else None
     if field_steps.is_secret_field(wish, held):
         why = "it looks like a secret, which does not get into Git: put it into a Secret of its own, and refer to that"
-        yield EditObstacle(Place(""), why)
+        yield Diagnostic.warning("edit-secret-refused", why)
         return
     if home is None:
         for each in object_edits.new_object(repo, wish, component=component) if wish.is_new else ():
@@ -180,14 +180,13 @@ async def _candidates(
                     yield each
 
 
-def _of_secret(repo: ClusterRepo, wish: WantedField) -> Iterator[EditCandidate | EditObstacle]:
+def _of_secret(repo: ClusterRepo, wish: WantedField) -> FoundEdits:
     """What a person does about a Secret: its values are never written."""
     known = repo.stating(wish.object)
     place = next((each.place for each in known[0].stated if each.id == wish.object), None) if known else None
-    if place is None:
-        yield EditObstacle(Place(""), f"{wish.object} is a Secret, and never written: change it where it comes from")
-    else:
-        yield EditObstacle(place, f"{wish.object} is a Secret, and never written: change it with sops {place.path}")
+    where = "where it comes from" if place is None else f"with sops {place.path}"
+    message = f"{wish.object} is a Secret, and never written: change it {where}"
+    yield Diagnostic.warning("edit-secret-refused", message, at=place or ())
 
 
 def _made(state: RenderedRepo, found: EditCandidate) -> tuple[Files, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.document import within, yaml_editor
 from firstlight.model.component import ObjectId, Origin, SourceForm
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Values
@@ -24,12 +25,12 @@ from firstlight.repo.field_edits.component_sites import ClusterRepo
 from firstlight.repo.field_edits.edit_candidates import (
     RANKS_OF_VALUE,
     EditCandidate,
-    EditObstacle,
     EditRank,
+    FoundEdits,
     Steps,
     WantedField,
 )
-from firstlight.repo.field_edits.kustomization_edits import FoundEdits, PatchHolder
+from firstlight.repo.field_edits.kustomization_edits import PatchHolder
 
 MOST_SETTINGS = 12
 """Values of one sort that are tried; a number such as 1 is everywhere in a chart."""
@@ -189,7 +190,8 @@ def _in(repo: ClusterRepo, origin: Origin, given: Values, setting: ChartSetting)
         yield from _in_config_map(repo, given, setting)
     elif given.reference:
         kind, _, name = given.reference.partition("/")
-        yield EditObstacle(given.place, f"the values of {origin.name} are in {kind} {name}, and are not edited")
+        message = f"the values of {origin.name} are in {kind} {name}, and are not edited"
+        yield Diagnostic.warning("edit-values-elsewhere", message, at=given.place)
     else:
         yield from _in_object(repo, origin, setting)
 
@@ -199,7 +201,8 @@ def _in_file(repo: ClusterRepo, path: str, setting: ChartSetting) -> FoundEdits:
     if not documents:
         return
     if within.mapping(documents[0].value, "sops"):
-        yield EditObstacle(Place(path), f"{path} is encrypted and not edited: set {setting.name} with sops {path}")
+        message = f"{path} is encrypted and not edited: set {setting.name} with sops {path}"
+        yield Diagnostic.warning("edit-file-encrypted", message, at=Place(path))
         return
     edit = FileEdit(path=path, verb=EditVerb.SET, steps=setting.path, value=setting.value, document=documents[0].index)
     place = documents[0].place(*setting.path)
@@ -335,7 +338,7 @@ def chart_candidates(
     if origin.form is SourceForm.APPLICATION and not origin.maker:
         why = f"no value of the chart of {origin.name} leads there, and Argo CD has no post-renderers"
         way = "let a kustomization inflate the chart (helmCharts) and patch it, or give the chart a value for it"
-        yield EditObstacle(origin.place, f"{why}: {way}")
+        yield Diagnostic.warning("edit-chart-without-value", f"{why}: {way}", at=origin.place)
 
 
 def _post_renderers(repo: ClusterRepo, origin: Origin) -> Iterator[PatchHolder]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from firstlight.model.component import ObjectId, Origin
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.ownership.field_values import ABSENT, is_same
 from firstlight.repo.field_edits import field_steps
 from firstlight.repo.field_edits.component_sites import ClusterRepo
-from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditObstacle, EditRank, WantedField
+from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, WantedField
 from firstlight.repo.flux import post_build
 from firstlight.repo.flux.flux_objects import mapping
 
@@ -117,9 +118,9 @@ def _places(
                 return
 
 
-def as_variable(found: EditCandidate | EditObstacle, of: WantedField) -> EditCandidate | EditObstacle:
+def as_variable(found: EditCandidate | Diagnostic, of: WantedField) -> EditCandidate | Diagnostic:
     """An edit of a variable's place."""
-    if isinstance(found, EditObstacle):
+    if isinstance(found, Diagnostic):
         return found
     rank = EditRank.VARIABLE if found.rank in (EditRank.WRITTEN, EditRank.VARIABLE, EditRank.ADDED) else found.rank
     return dataclasses.replace(found, rank=rank, says=f"the variable {of.path} in {of.object}")

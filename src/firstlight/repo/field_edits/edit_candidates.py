@@ -2,10 +2,11 @@
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import FileEdit
 from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
@@ -78,9 +79,5 @@ class EditCandidate:
     """Whether a person has to want it, though it would do."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EditObstacle:
-    """Why something that would be edited is not, and what a person does instead."""
-
-    place: Place
-    why: str
+FoundEdits = Iterator[EditCandidate | Diagnostic]
+"""Edits, and what would be edited and is not: its fix is in its message."""

@@ -12,11 +12,10 @@ from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
 from firstlight.repo.field_edits import field_steps
-from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditObstacle, EditRank, Steps, WantedField
+from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, FoundEdits, Steps, WantedField
 from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.work_tree import WorkTree, join
 
-FoundEdits = Iterator[EditCandidate | EditObstacle]
 MakeEdits = Callable[[Steps, Any, int, str], FoundEdits]
 """The edits that set a field: its steps, its value, how good that is, and what it is called."""
 

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from firstlight.model.component import ObjectId, Origin
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
 from firstlight.repo.field_edits import component_sites, derived_values, field_steps, kustomization_edits, patch_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo
-from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditObstacle, EditRank, Steps, WantedField
-from firstlight.repo.field_edits.kustomization_edits import FoundEdits, PatchHolder
+from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, FoundEdits, Steps, WantedField
+from firstlight.repo.field_edits.kustomization_edits import PatchHolder
 from firstlight.repo.flux.post_build import is_encrypted
 from firstlight.repo.manifest import Manifest
 
@@ -52,7 +53,8 @@ def _in_template(repo: ClusterRepo, wish: WantedField, origin: Origin, *, depth:
     )
     yield from manifest_candidates(repo, more, depth=depth + 1)
     way = "give its generator a value for it, or make the Application by itself"
-    yield EditObstacle(origin.place, f"{wish.object} is made by {id}, and written nowhere: {way}")
+    message = f"{wish.object} is made by {id}, and written nowhere: {way}"
+    yield Diagnostic.warning("edit-object-generated", message, at=origin.place)
 
 
 def of_origin(repo: ClusterRepo, wish: WantedField, origin: Origin, *, value: Any, depth: int = 0) -> FoundEdits:
@@ -71,9 +73,10 @@ def of_origin(repo: ClusterRepo, wish: WantedField, origin: Origin, *, value: An
     if locked := [each for each in mine if is_encrypted(each)]:
         # A patch would not do either: sops would find that the object is not what was encrypted.
         path = locked[0].place.path
-        yield EditObstacle(locked[0].place, f"{path} is encrypted and not edited: set {wish.path} with sops {path}")
+        message = f"{path} is encrypted and not edited: set {wish.path} with sops {path}"
+        yield Diagnostic.warning("edit-file-encrypted", message, at=locked[0].place)
         return
-    found: list[EditCandidate | EditObstacle] = []
+    found: list[EditCandidate | Diagnostic] = []
     for manifest in mine:
         found += _in_manifest(repo, manifest, wish, origin=origin, value=value, depth=depth)
     files = [holder for each in here.kustomizations if (holder := kustomization_edits.holder_of_file(each))]

@@ -7,14 +7,14 @@ from typing import Any
 
 from firstlight.document import yaml_reader, yaml_writer
 from firstlight.model.component import Origin, SourceForm
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.ownership.field_values import is_same
 from firstlight.repo.field_edits import component_sites, kustomization_edits, manifest_edits, patch_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo
-from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditObstacle, EditRank, WantedField
-from firstlight.repo.field_edits.kustomization_edits import FoundEdits
+from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, FoundEdits, WantedField
 from firstlight.repo.flux.post_build import is_encrypted
 from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.manifest import Manifest
@@ -99,12 +99,13 @@ def gone_object(repo: ClusterRepo, wish: WantedField, origin: Origin, *, value: 
 
 def _without(
     tree: WorkTree, manifest: Manifest, kustomizations: tuple[Kustomization, ...], wish: WantedField
-) -> Iterator[EditCandidate | EditObstacle]:
+) -> FoundEdits:
     path = manifest.place.path
     if manifest.way is None or manifest.document is None or manifest.steps:
         return
     if is_encrypted(manifest):
-        yield EditObstacle(manifest.place, f"{path} is encrypted and not edited: remove {wish.object} from it by hand")
+        message = f"{path} is encrypted and not edited: remove {wish.object} from it by hand"
+        yield Diagnostic.warning("edit-file-encrypted", message, at=manifest.place)
         return
     place = Place(path, manifest.place.line)
     rest = [each for each in tree.documents(path) if each.index != manifest.document.index]

@@ -10,8 +10,8 @@ from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
 from firstlight.repo.field_edits import field_steps, kustomization_edits
-from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, Steps, WantedField
-from firstlight.repo.field_edits.kustomization_edits import FoundEdits, PatchHolder
+from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, FoundEdits, Steps, WantedField
+from firstlight.repo.field_edits.kustomization_edits import PatchHolder
 from firstlight.repo.kustomize import object_loader
 from firstlight.repo.work_tree import WorkTree, join
 
