@@ -31,7 +31,6 @@ from firstlight.clients import command
 from firstlight.lab.sources.control_messages import SourcesStatus
 from firstlight.lab.sources.declarations import Access, Credential, DeclaredWebhook
 from firstlight.lab.sources.oci_artifacts import SourceFile
-from firstlight.lab.sources.pkt_line import encode
 from firstlight.lab.sources.sources_client import SourcesClient
 from firstlight.tools import install
 from tests.labs import until
@@ -196,6 +195,11 @@ async def image(http: aiohttp.ClientSession, server: Server, name: str, **more: 
     return {"schemaVersion": 2, "mediaType": MANIFEST, "config": parts[0], "layers": [parts[1]], **more}
 
 
+def pkt_line(line: str) -> bytes:
+    """A line as Git's protocol frames it."""
+    return f"{len(line) + 4:04x}{line}".encode()
+
+
 def basic(user: str, token: str) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(f"{user}:{token}".encode()).decode()}
 
@@ -310,7 +314,7 @@ async def raw_push(server: Server, name: str, folder: Path, *, share: float) -> 
     after = (await git("rev-parse", "HEAD", cwd=folder)).strip()
     argv = ["git", "pack-objects", "--quiet", "--stdout", "--revs"]
     packed = await command.run(argv, cwd=folder, stdin=f"{after}\n".encode())
-    body = encode(f"{'0' * 40} {after} refs/heads/main\0report-status\n".encode()) + b"0000" + packed.stdout
+    body = pkt_line(f"{'0' * 40} {after} refs/heads/main\0report-status\n") + b"0000" + packed.stdout
     lines = [
         f"POST /git/{name}.git/git-receive-pack HTTP/1.1", "Host: x", f"Content-Length: {len(body)}",
         "Content-Type: application/x-git-receive-pack-request", "", "",
@@ -400,6 +404,16 @@ async def test_the_dumb_protocol_is_refused(server: Server, http: aiohttp.Client
             assert "smart" in await answer.text()
 
 
+async def test_git_serves_the_service_that_was_allowed(server: Server, http: aiohttp.ClientSession) -> None:
+    name = fresh()
+    await server.sources.create_git(name, access=PRIVATE)
+    twice = f"{server.git(name)}/info/refs?service=git-upload-pack&service=git-receive-pack"
+
+    async with http.get(twice, headers=basic("reader", "r-token")) as answer:
+        assert (await answer.read()).startswith(b"001e# service=git-upload-pack\n")
+        assert answer.headers["Content-Type"] == "application/x-git-upload-pack-advertisement"
+
+
 async def test_as_go_git_asks(server: Server, http: aiohttp.ClientSession) -> None:
     """Flux's source-controller: version 0, credentials at once, one POST with everything in it."""
     name = fresh()
@@ -409,7 +423,7 @@ async def test_as_go_git_asks(server: Server, http: aiohttp.ClientSession) -> No
 
     async with http.get(f"{server.git(name)}/info/refs?service=git-upload-pack", headers=headers) as answer:
         listed = await answer.read()
-    wants = encode(f"want {made.after} ofs-delta shallow no-progress\n".encode()) + encode(b"deepen 1") + b"0000"
+    wants = pkt_line(f"want {made.after} ofs-delta shallow no-progress\n") + pkt_line("deepen 1") + b"0000"
     packed = {**headers, "Content-Type": "application/x-git-upload-pack-request"}
     async with http.post(f"{server.git(name)}/git-upload-pack", headers=packed, data=wants + b"0009done\n") as answer:
         fetched = await answer.read()
@@ -424,7 +438,7 @@ async def test_as_go_git_asks(server: Server, http: aiohttp.ClientSession) -> No
     assert made.after.encode() in listed
     assert b"PACK" in fetched
     assert fetched == again
-    assert cut_off == 400
+    assert cut_off == 500
 
 
 async def test_a_push_makes_a_repository_that_is_only_declared(server: Server, tmp_path: Path) -> None:

@@ -157,6 +157,11 @@ class SourcesHome:
         return self.path / "git"
 
     @property
+    def hooks(self) -> Path:
+        """What git executes in every repository: never what a repository has itself."""
+        return self.path / "hooks"
+
+    @property
     def registry(self) -> Path:
         """Blobs by digest, and the repositories that refer to them."""
         return self.path / "registry"
@@ -180,7 +185,7 @@ class SourcesHome:
         """Create what is missing, for its owner alone, and throw away what an earlier process left unfinished."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.rmtree(self.scratch, ignore_errors=True)
-        for path in (self.git, self.registry, self.charts, self.scratch):
+        for path in (self.git, self.hooks, self.registry, self.charts, self.scratch):
             path.mkdir(mode=0o700, exist_ok=True)
 
     def hold(self) -> int:

@@ -11,9 +11,8 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.lab.sources import git_repositories, source_names
 from firstlight.lab.sources.declarations import SourcesHome
-from firstlight.lab.sources.git_repositories import NOBODY, BareRepositories
+from firstlight.lab.sources.git_repositories import NOBODY, BareRepositories, RefUpdate
 from firstlight.lab.sources.oci_artifacts import SourceFile
-from firstlight.lab.sources.pkt_line import RefUpdate
 
 NO_OBJECT = "0" * 40
 _ATTEMPTS = 5

@@ -1,5 +1,6 @@
 """The bare repositories on disk: made whole, found by name, gone at once."""
 
+import dataclasses
 import os
 import re
 import secrets
@@ -10,11 +11,21 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import command, program_path
 from firstlight.clients.sandbox import program_limits
+from firstlight.lab import lab_directory
 from firstlight.lab.sources import source_names
 from firstlight.lab.sources.declarations import DeclaredGitRepository, DeclaredSources, SealedAccess, SourcesHome
 
 NOBODY = re.compile(r"0{40,64}")
 """Where a ref comes from that is new, and goes to that is deleted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RefUpdate:
+    """A ref that a push moves; an absent side is forty zeros."""
+
+    ref: str
+    before: str
+    after: str
 
 
 class BareRepositories:
@@ -23,6 +34,20 @@ class BareRepositories:
     def __init__(self, home: SourcesHome, declared: DeclaredSources) -> None:
         self._home = home
         self._declared = declared
+
+    @property
+    def root(self) -> Path:
+        """The directory that all of them are in."""
+        return self._home.git
+
+    @property
+    def hooks(self) -> Path:
+        """The hooks of pushes over HTTP."""
+        return self._home.hooks
+
+    def push_log(self) -> Path:
+        """A new name for the file in which a push leaves what it moved."""
+        return self._home.scratch / f"push-{secrets.token_hex(8)}"
 
     def path(self, name: str) -> Path:
         """Where a repository is."""
@@ -94,15 +119,42 @@ class BareRepositories:
         pairs = (line.split(" ", 1) for line in listed.stdout.decode(errors="replace").splitlines())
         return {ref: commit for commit, ref in pairs}
 
-    def tidy(self) -> None:
-        """Remove what pushes left behind that were killed with an earlier process."""
+    async def prepare(self) -> None:
+        """Write the hook, and remove what pushes left behind that were killed with an earlier process.
+
+        Raises:
+            errors.LabError: Git's server program is not installed.
+        """
+        programs = first_line((await run_git("--exec-path", env=self.environment())).stdout)
+        if not (Path(programs) / "git-http-backend").exists():
+            raise errors.LabError("git http-backend is not installed; Alpine has it in the package git-daemon")
+        lab_directory.write_whole(self.hooks / "post-receive", _POST_RECEIVE, mode=0o700)
         for name in self._declared.git:
             for left in (self.path(name) / "objects").glob("*-??????"):
                 if left.name.startswith(("incoming-", "tmp_objdir-")):
                     shutil.rmtree(left, ignore_errors=True)
 
 
-# How the real git is run: with a clean environment, no configuration but ours, no hooks, and nothing left running.
+# What a push moved: git says it to its post-receive hook, and the hook leaves it in a file.
+
+
+PUSH_LOG = "FIRSTLIGHT_PUSH_LOG"
+"""The variable that names the file."""
+_POST_RECEIVE = f'#!/bin/sh\nexec cat >"${PUSH_LOG}"\n'.encode()
+
+
+def take_updates(log: Path) -> tuple[RefUpdate, ...]:
+    """Read the file of a push, and remove it; nothing if the push moved nothing."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return ()
+    log.unlink()
+    words = (line.split(" ", 2) for line in lines)
+    return tuple(RefUpdate(ref, before, after) for before, after, ref in words)
+
+
+# How the real git is run: with a clean environment, no configuration and no hooks but ours, and nothing left running.
 
 
 PUSH_LIMIT = 2 << 30

@@ -1,20 +1,23 @@
-"""Git's smart HTTP protocol, versions 0 to 2. The old one without a server program behind it is refused."""
+"""The Git server: decides who may read and write, and lets ``git http-backend`` answer over CGI.
+
+Git tells us of a push through its post-receive hook, which writes what moved into a file.
+"""
 
 import asyncio
 import contextlib
+import http.client
+import io
 import os
 import re
 import signal
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from aiohttp import web
 
 from firstlight.lab import http_serving
-from firstlight.lab.sources import declarations, git_repositories, pkt_line, source_names
+from firstlight.lab.sources import declarations, git_repositories, source_names
 from firstlight.lab.sources.declarations import DeclaredSources
-from firstlight.lab.sources.git_repositories import BareRepositories
-from firstlight.lab.sources.pkt_line import RefUpdate
+from firstlight.lab.sources.git_repositories import BareRepositories, RefUpdate
 from firstlight.lab.sources.source_faults import ServerName
 
 Notify = Callable[[str, tuple[RefUpdate, ...], str], Awaitable[None]]
@@ -25,7 +28,6 @@ AT_ONCE = 16
 """Git processes at a time; more requests wait."""
 _PATH = re.compile(r"/git/(?P<name>.+?)(?:\.git)?/(?P<what>info/refs|git-upload-pack|git-receive-pack)")
 _ANY_PATH = re.compile(r"/git/(?P<name>.+?)(?:\.git)?(?:/(?:HEAD|objects/.*|info/.*|git-.*)?)?")
-_PROTOCOL = re.compile(r"[a-z0-9=:._-]{1,100}")
 _NEVER_CACHED = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Pragma": "no-cache"}
 
 
@@ -70,11 +72,8 @@ class GitServer:
             await self._repositories.make(name)
         if not self._repositories.exists(name):
             return self.refusal(404, f"repository {name} has had no push yet")
-        try:
-            async with self._places:
-                return await (self._list if what == "info/refs" else self._exchange)(request, name, service)
-        except BadBodyError as error:
-            return self.refusal(400, str(error))
+        async with self._places:
+            return await self._serve(request, name, what, service)
 
     def _refuse(self, request: web.Request, name: str, service: str) -> web.Response | None:
         wanted: declarations.Level = "write" if service == "git-receive-pack" else "read"
@@ -88,65 +87,37 @@ class GitServer:
             return self.refusal(401, "wrong credentials" if header else f"credentials are needed to {wanted}")
         return self.refusal(403, f"{verdict.user or 'this token'} may not {wanted} {name}")
 
-    async def _list(self, request: web.Request, name: str, service: str) -> web.StreamResponse:
-        protocol = self._protocol(request)
-        is_v2 = service == "git-upload-pack" and "version=2" in protocol.split(":")
-        preface = b"" if is_v2 else pkt_line.encode(f"# service={service}\n".encode()) + pkt_line.FLUSH
-        response, complaint = await serve_git(
-            request, self._argv(service, "--advertise-refs", name), limit=0, preface=preface,
-            env=self._environment(name, protocol), headers=self._headers(f"{service}-advertisement"),
-        )  # fmt: skip
-        return response or self._failed(name, complaint)
-
-    async def _exchange(self, request: web.Request, name: str, service: str) -> web.StreamResponse:
-        if request.content_type != f"application/x-{service}-request":
-            return self.refusal(415, f"this is for application/x-{service}-request")
-        is_push = service == "git-receive-pack"
-        commands, report = pkt_line.PushCommands(), pkt_line.PushReport()
+    async def _serve(self, request: web.Request, name: str, what: str, service: str) -> web.StreamResponse:
+        log = self._repositories.push_log()
+        # The service is named here and not taken from the request: git must see the one that was allowed.
+        # Without CONTENT_LENGTH, git reads until its input ends; with it, some versions spin when too little comes.
+        env = self._repositories.environment(
+            GIT_PROJECT_ROOT=str(self._repositories.root),
+            GIT_HTTP_EXPORT_ALL="1",
+            GIT_HTTP_MAX_REQUEST_BUFFER=str(FETCH_LIMIT),
+            PATH_INFO=f"/{name}.git/{what}",
+            QUERY_STRING=f"service={service}",
+            REQUEST_METHOD=request.method,
+            REMOTE_USER=request.get(http_serving.USER, "") or "anonymous",
+            CONTENT_TYPE=request.headers.get("Content-Type", ""),
+            HTTP_CONTENT_ENCODING=request.headers.get("Content-Encoding", ""),
+            GIT_PROTOCOL=request.headers.get("Git-Protocol", ""),
+            **{git_repositories.PUSH_LOG: str(log)},
+        )
+        argv = git_repositories.git_argv("-c", f"core.hooksPath={self._repositories.hooks}", "http-backend")
+        is_push = what == "git-receive-pack"
         try:
-            response, complaint = await serve_git(
-                request, self._argv(service, "", name), limit=git_repositories.PUSH_LIMIT if is_push else FETCH_LIMIT,
-                env=self._environment(name, self._protocol(request)), headers=self._headers(f"{service}-result"),
-                on_request=commands.feed if is_push else _ignore, on_answer=report.feed if is_push else _ignore,
-                to_the_end=is_push,
-            )  # fmt: skip
+            response, complaint = await answer_by_cgi(request, argv, env=env, to_the_end=is_push)
         finally:
             # Also when the client did not wait for its answer: what moved has moved.
-            moved = tuple(update for update in commands.updates if update.ref in report.moved)
-            if moved:
+            if moved := git_repositories.take_updates(log):
                 await self._notify(name, moved, request.get(http_serving.USER, ""))
-        return response or self._failed(name, complaint)
-
-    def _failed(self, name: str, complaint: str) -> web.Response:
-        http_serving.LOG.warning("git failed in %s: %s", name, http_serving.shown(complaint))
-        return self.refusal(500, "git could not answer this")
-
-    def _environment(self, name: str, protocol: str) -> dict[str, str]:
-        env = self._repositories.environment()
-        return {**env, "GIT_PROTOCOL": protocol} if protocol else env
-
-    def _argv(self, service: str, option: str, name: str) -> list[str]:
-        options = ["--stateless-rpc", *([option] if option else [])]
-        strict = ["--strict"] if service == "git-upload-pack" else []
-        return git_repositories.git_argv(
-            service.removeprefix("git-"), *strict, *options, str(self._repositories.path(name))
-        )
-
-    @staticmethod
-    def _protocol(request: web.Request) -> str:
-        asked = request.headers.get("Git-Protocol", "")
-        return asked if _PROTOCOL.fullmatch(asked) else ""
-
-    @staticmethod
-    def _headers(kind: str) -> dict[str, str]:
-        return {"Content-Type": f"application/x-{kind}", **_NEVER_CACHED}
+        if complaint:
+            http_serving.LOG.warning("git failed in %s: %s", name, http_serving.shown(complaint))
+        return response or self.refusal(500, "git could not answer this")
 
 
-def _ignore(data: bytes) -> None:
-    """Of a fetch nothing is remembered."""
-
-
-# One request to git's own server programs: the body goes in as it comes, the answer goes out as it is made.
+# One request to a CGI program: the body goes in as it comes, the answer goes out as it is made.
 
 
 GIT_IDLE = 60
@@ -158,21 +129,8 @@ _GRACE = 10
 """Seconds for git to tidy up after a client that went away."""
 
 
-class BadBodyError(Exception):
-    """A request's body is not what it says, or too much."""
-
-
-async def serve_git(
-    request: web.Request,
-    argv: Sequence[str],
-    *,
-    env: Mapping[str, str],
-    headers: Mapping[str, str],
-    limit: int,
-    preface: bytes = b"",
-    on_request: Callable[[bytes], None] = lambda _: None,
-    on_answer: Callable[[bytes], None] = lambda _: None,
-    to_the_end: bool = False,
+async def answer_by_cgi(
+    request: web.Request, argv: Sequence[str], *, env: Mapping[str, str], to_the_end: bool
 ) -> tuple[web.StreamResponse | None, str]:
     """Let a program answer a request.
 
@@ -180,18 +138,10 @@ async def serve_git(
         request: The request.
         argv: The program.
         env: Its whole environment.
-        headers: Those of the answer.
-        limit: How much it may be told.
-        preface: What the answer begins with.
-        on_request: Sees every part of the body that the program got.
-        on_answer: Sees every part of what it answered.
         to_the_end: Whether the program may finish what it does when the client is gone.
 
     Returns:
-        The answer, sent; None if the program failed without a word. And what it complained about.
-
-    Raises:
-        BadBodyError: The program could not be told what it should do.
+        The answer, sent; None if the program failed without one. And what it complained about.
     """
     process = await asyncio.create_subprocess_exec(
         *argv, env=env, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -201,78 +151,45 @@ async def serve_git(
     assert process.stdout is not None
     assert process.stderr is not None
     complaints = asyncio.create_task(_last(process.stderr))
-    feeding = asyncio.create_task(_feed(request, process.stdin, limit, on_request))
+    feeding = asyncio.create_task(_feed(request, process.stdin))
+    response = None
     try:
-        first = await process.stdout.read(_CHUNK)
-        if feeding.done() or not first:
-            await feeding
-        if not first and await process.wait() != 0:
-            return None, await complaints
-        response = web.StreamResponse(headers=headers)
-        await response.prepare(request)
-        if preface:
-            await response.write(preface)
-        while first:
-            on_answer(first)
-            await response.write(first)
-            first = await process.stdout.read(_CHUNK)
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            head = http.client.parse_headers(io.BytesIO(await process.stdout.readuntil(b"\r\n\r\n")))
+            # Git sends its headers first and exits with 0 also when it then fails: its complaint tells.
+            chunk = await process.stdout.read(_CHUNK)
+            if chunk or not await complaints:
+                status = int(head.get("Status", "200").split()[0])
+                del head["Status"]
+                response = web.StreamResponse(status=status, headers=dict(head))
+                await response.prepare(request)
+                while chunk:
+                    await response.write(chunk)
+                    chunk = await process.stdout.read(_CHUNK)
+                await response.write_eof()
         await process.wait()
-        await response.write_eof()
         return response, await complaints
     finally:
         process.stdin.close()
         feeding.cancel()
-        await _end(process, _GRACE if to_the_end else 0, on_answer)
+        await _end(process, _GRACE if to_the_end else 0)
         complaints.cancel()
         await asyncio.gather(feeding, complaints, return_exceptions=True)
 
 
-async def _feed(
-    request: web.Request, stdin: asyncio.StreamWriter, limit: int, on_request: Callable[[bytes], None]
-) -> None:
+async def _feed(request: web.Request, stdin: asyncio.StreamWriter) -> None:
     try:
-        async for chunk in _body(request, limit):
-            on_request(chunk)
-            stdin.write(chunk)
-            await stdin.drain()
-    except (BrokenPipeError, ConnectionResetError, web.RequestPayloadError):
-        # Either git has heard enough and says why, or the client is gone and nobody listens.
-        return
-    except TimeoutError as error:
-        raise BadBodyError(f"nothing came for {GIT_IDLE} s") from error
+        # Either git has heard enough and says why, or the client is silent or gone: then git's input ends early.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, web.RequestPayloadError, TimeoutError):
+            while True:
+                async with asyncio.timeout(GIT_IDLE):
+                    chunk = await request.content.readany()
+                if not chunk:
+                    break
+                stdin.write(chunk)
+                await stdin.drain()
     finally:
         stdin.close()
-
-
-async def _body(request: web.Request, limit: int) -> AsyncIterator[bytes]:
-    """The body, unpacked if it is packed; what is unpacked at once is bounded."""
-    encoding = request.headers.get("Content-Encoding", "").lower()
-    if encoding not in ("", "identity", "gzip", "x-gzip"):
-        raise BadBodyError(f"content encoding {encoding[:20]!r} is not understood")
-    unpack = zlib.decompressobj(31) if encoding.endswith("gzip") else None
-    size = 0
-    while True:
-        async with asyncio.timeout(GIT_IDLE):
-            chunk = await request.content.readany()
-        if not chunk:
-            break
-        while chunk:
-            part, chunk = (chunk, b"") if unpack is None else _unpack(unpack, chunk)
-            size += len(part)
-            if size > limit:
-                raise BadBodyError(f"more than {limit >> 20} MiB")
-            if part:
-                yield part
-    if unpack is not None and size and not unpack.eof:
-        raise BadBodyError("the packed body ends too early")
-
-
-def _unpack(unpack: "zlib._Decompress", chunk: bytes) -> tuple[bytes, bytes]:
-    try:
-        part = unpack.decompress(chunk, 4 * _CHUNK)
-    except zlib.error as error:
-        raise BadBodyError("the body is not packed as it says") from error
-    return part, unpack.unconsumed_tail
 
 
 async def _last(stream: asyncio.StreamReader) -> str:
@@ -282,13 +199,13 @@ async def _last(stream: asyncio.StreamReader) -> str:
     return kept.decode(errors="replace").strip()
 
 
-async def _end(process: asyncio.subprocess.Process, grace: float, on_answer: Callable[[bytes], None]) -> None:
+async def _end(process: asyncio.subprocess.Process, grace: float) -> None:
     """With grace, let it come to its end by itself: its input is closed, and git tidies up after a push cut off."""
     assert process.stdout is not None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(grace):
-            while chunk := await process.stdout.read(_CHUNK):
-                on_answer(chunk)
+            while await process.stdout.read(_CHUNK):
+                pass
             await process.wait()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -37,7 +37,7 @@ async def serving_from(
     async with contextlib.AsyncExitStack() as stack:
         sockets = [stack.enter_context(_bound(address, port)) for port in (ports.git, ports.registry, ports.charts)]
         world = SourceServices(home, address, SourcePorts(*(each.getsockname()[1] for each in sockets)))
-        world.repositories.tidy()
+        await world.repositories.prepare()
         world.store.sweep()
         stack.push_async_callback(world.webhooks.close)
         servers: list[http_serving.SourceServer] = [

@@ -23,8 +23,7 @@ from firstlight import errors
 from firstlight.lab import http_serving
 from firstlight.lab.sources.declarations import DeclaredWebhook
 from firstlight.lab.sources.git_commits import PushedCommit
-from firstlight.lab.sources.git_repositories import NOBODY
-from firstlight.lab.sources.pkt_line import RefUpdate
+from firstlight.lab.sources.git_repositories import NOBODY, RefUpdate
 
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before each further attempt."""

@@ -6,8 +6,7 @@ from firstlight.lab.sources import git_commits
 from firstlight.lab.sources.chart_repositories import ChartIndexes, ChartRepositories
 from firstlight.lab.sources.declarations import DeclaredSources, SourcesHome
 from firstlight.lab.sources.git_commits import CommitMaker
-from firstlight.lab.sources.git_repositories import BareRepositories
-from firstlight.lab.sources.pkt_line import RefUpdate
+from firstlight.lab.sources.git_repositories import BareRepositories, RefUpdate
 from firstlight.lab.sources.push_webhooks import PushMessage, Webhooks
 from firstlight.lab.sources.registry_store import BlobUploads, RegistryStore
 from firstlight.lab.sources.source_faults import SourceFaults

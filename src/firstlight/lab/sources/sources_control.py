@@ -18,7 +18,7 @@ from firstlight.lab.sources import (
     source_names,
 )
 from firstlight.lab.sources.declarations import SealedAccess
-from firstlight.lab.sources.pkt_line import RefUpdate
+from firstlight.lab.sources.git_repositories import RefUpdate
 from firstlight.lab.sources.source_services import SourceServices
 
 T = TypeVar("T", bound=control_messages.ControlRequest)

@@ -7,7 +7,7 @@ import pytest
 from firstlight.lab.sources import push_webhooks
 from firstlight.lab.sources.declarations import DeclaredWebhook
 from firstlight.lab.sources.git_commits import PushedCommit
-from firstlight.lab.sources.pkt_line import RefUpdate
+from firstlight.lab.sources.git_repositories import RefUpdate
 
 NEW, NONE = "b" * 40, "0" * 40
 
