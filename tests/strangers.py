@@ -1,6 +1,7 @@
 """Another user of this computer, for tests: what he gets where a lab listens."""
 
 import contextlib
+import encodings.idna  # noqa: F401 -- to connect needs it, and nobody can read it any more
 import os
 import pickle
 import signal
