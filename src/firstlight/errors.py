@@ -9,6 +9,7 @@
       LabError                      a part of the lab did not do what it must
       ClientError                   the outside world answered no, or not at all; has a target
         Unreachable                 nothing answers there
+          NotExecutable             a program is there, and must not be executed
         TimedOut                    it answers, but not in time
         LimitExceeded               a program wanted more memory, time or space than it may have
         CommandFailed               a program exited with an error; has argv, code and stderr
@@ -104,6 +105,10 @@ class ClientError(FirstlightError):
 
 class Unreachable(ClientError):
     """Nothing answers at the target."""
+
+
+class NotExecutable(Unreachable):
+    """A program is there, and must not be executed."""
 
 
 class TimedOut(ClientError):

@@ -159,7 +159,7 @@ def _not_started(argv: Sequence[str], cwd: Path | None, error: isolation.NotStar
     if error.what == "exec" and error.errno in (errno.ENOENT, errno.ENOTDIR):
         return errors.Unreachable(f"there is no program {argv[0]}", target=argv[0])
     if error.what == "exec" and error.errno == errno.EACCES:
-        return errors.Unreachable(f"{argv[0]} cannot be executed", target=argv[0])
+        return errors.NotExecutable(f"{argv[0]} cannot be executed", target=argv[0])
     return OSError(error.errno, f"{argv[0]} was not started ({error.what}): {error.strerror}")
 
 
@@ -232,7 +232,7 @@ async def _start(
             raise errors.ClientError(f"{cwd} is not a directory", target=argv[0]) from error
         raise errors.Unreachable(f"there is no program {argv[0]}", target=argv[0]) from error
     except PermissionError as error:
-        raise errors.Unreachable(f"{argv[0]} cannot be executed", target=argv[0]) from error
+        raise errors.NotExecutable(f"{argv[0]} cannot be executed", target=argv[0]) from error
 
 
 def _dying_with(parent: int) -> Callable[[], None]:

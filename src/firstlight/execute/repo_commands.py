@@ -260,7 +260,7 @@ def _explained(words: tuple[str, ...], output: _Output) -> Iterator[None]:
         said = f"; the last that it said: {output.last}" if output.last else ""
         raise errors.ClientError(f"{error.message}, and was killed{said}", target=words[0]) from error
     except errors.Unreachable as error:
-        hint = f"Make it executable: chmod +x {words[0]}" if "executed" in error.message else ""
+        hint = f"Make it executable: chmod +x {words[0]}" if isinstance(error, errors.NotExecutable) else ""
         raise errors.ClientError(error.message, target=words[0], hint=hint) from error
     except (OSError, ValueError) as error:
         hint = "A script begins with a line such as #!/bin/sh." if isinstance(error, OSError) else ""

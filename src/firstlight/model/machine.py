@@ -168,6 +168,8 @@ class TalosDiagnostic(msgspec.Struct, frozen=True):
 
     message: str
     details: tuple[str, ...] = ()
+    id: str = ""
+    """``address-overlap``, ``kubelet-csr``."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,6 @@ from firstlight.clients import git as clients_git
 from firstlight.commands.change.change_record import ChangeRecord
 from firstlight.commands.change.followed_branch import FollowedRepository
 from firstlight.commands.decide import git_names
-from firstlight.commands.decide.change_source import StagedChanges
 from firstlight.commands.decide.decide import Decided
 from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.drawing import safe
@@ -87,7 +86,7 @@ async def make_commit(decided: Decided, repository: FollowedRepository, *, branc
         if branch in local:
             raise errors.Refused(f"there is a branch {branch} already", hint=f"git switch {branch}, or remove it.")
         await own.switch(root, branch)
-    files = None if states.title == StagedChanges().title else states.paths
+    files = None if states.is_staged else states.paths
     return await own.commit(root, message, files=files)
 
 

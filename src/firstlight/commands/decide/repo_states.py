@@ -48,6 +48,8 @@ class RepoStates:
     """Files that do not differ, and count as if all in them did."""
     is_checked_out: bool = False
     """Whether what comes after is what is on the disk."""
+    is_staged: bool = False
+    """Whether what comes after is what the next commit would have."""
     is_stored: bool = False
     """Whether what comes after is in Git, and no filter will change it on its way there."""
     base: str = ""
@@ -312,7 +314,7 @@ async def _staged(repo: _Repo, title: str) -> RepoStates:
     judges, told = await repo.judges("HEAD")
     return RepoStates(
         root=repo.root, before=before, after=after, paths=tuple(paths), title=title, base=repo.head.commit,
-        authorities=judges, topic=repo.head.branch, modes=repo.modes(changes), is_stored=True,
+        is_staged=True, authorities=judges, topic=repo.head.branch, modes=repo.modes(changes), is_stored=True,
         doubts=(*doubts, *told),
     )  # fmt: skip
 

@@ -41,10 +41,17 @@ async def observe_api(client: kube.Client) -> ApiObservation:
             ready = await client.ready()
     except (errors.FirstlightError, TimeoutError) as error:
         why = error.message if isinstance(error, errors.FirstlightError) else f"no answer within {API_PATIENCE:g} s"
-        return ApiObservation(is_reached=False, why=why, serving_until=await served, kubeconfig_until=own)
+        return ApiObservation(
+            is_reached=False, why=why, is_foreign=_is_foreign(error), is_refused=isinstance(error, kube.Unauthorized),
+            serving_until=await served, kubeconfig_until=own,
+        )  # fmt: skip
     return ApiObservation(
         is_reached=True, failed_checks=ready.failed, serving_until=await served, kubeconfig_until=own
     )  # fmt: skip
+
+
+def _is_foreign(error: Exception) -> bool:
+    return isinstance(error, kube.KubeUntrusted) and error.problem is kube.CertificateProblem.UNKNOWN_AUTHORITY
 
 
 async def _or_none(asked: Awaitable[T]) -> T | None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import yaml
 
 from firstlight.clients import talosctl
@@ -107,7 +108,8 @@ async def _ours(report: MachineReport, way: MachineAccess, turns: _Turns, *, is_
         turns.ask(lambda: admin.service_states(target, timeout=PATIENCE)),
         turns.ask(lambda: admin.diagnostics(target, timeout=PATIENCE)),
     )
-    sight = MachineObservation(report=report, services=services, diagnostics=tuple(each.spec for each in diagnostics))
+    warnings = tuple(msgspec.structs.replace(each.spec, id=each.id) for each in diagnostics)
+    sight = MachineObservation(report=report, services=services, diagnostics=warnings)
     is_fine = report.stage == "running" and not report.unmet and not diagnostics
     if is_large and is_fine and all(each.is_healthy is not False for each in services):
         return sight

@@ -83,6 +83,10 @@ class ApiObservation:
     """None where nobody tried."""
     why: str = ""
     """Why it is not reached, as the client says it: ``connection refused``, ``x509: certificate has expired …``."""
+    is_foreign: bool = False
+    """Whether somebody answers whose certificate another authority signed."""
+    is_refused: bool = False
+    """Whether it does not accept the credentials."""
     failed_checks: tuple[str, ...] = ()
     """Of ``/readyz?verbose``: lines that begin with ``[-]``, without that."""
     serving_until: float | None = None

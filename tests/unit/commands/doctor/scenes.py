@@ -288,7 +288,7 @@ def _sight(name: str, short: Mapping[str, Any]) -> MachineObservation:
             etcd=sight,
         ),
         services=tuple(services),
-        diagnostics=tuple(TalosDiagnostic(message=each) for each in short.get("diagnostics", [])),
+        diagnostics=tuple(TalosDiagnostic(**each) for each in short.get("diagnostics", [])),
         dmesg=tuple(short.get("dmesg", ())),
         links={link: NetworkLink(type="ether", hardware_addr=mac) for link, mac in short.get("links", {}).items()},
         disks=tuple(

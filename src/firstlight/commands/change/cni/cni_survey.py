@@ -151,7 +151,7 @@ def judge_preflight(checks: Sequence[ChangeCheck], *, is_ill_allowed: bool = Fal
     if failed:
         return Failed("; ".join(each.says for each in failed))
     steps = next((each.says for each in checks if each.id == "cni-steps"), "")
-    people = [each.says for each in checks if each.state is CheckState.PERSON and each.says != steps]
+    people = [each.says for each in checks if each.state is CheckState.PERSON and each.id != "cni-steps"]
     return Passed(f"{steps}; for somebody to look at: {'; '.join(people)}" if people else steps)
 
 

@@ -213,9 +213,9 @@ def api(scene: ClusterObservation) -> Iterator[Symptom]:
 def _unreached(scene: ClusterObservation) -> Symptom:
     why = scene.api.why
     code, message = "api-unreachable", f"the Kubernetes API is not reached: {conditions.said(why) or 'no answer'}"
-    if re.search(r"unknown authority|not trusted|self-signed", why):
+    if scene.api.is_foreign:
         code, message = "api-foreign", "what answers at the address of the API has a certificate of another cluster"
-    elif re.search(r"Unauthorized|\b401\b", why):
+    elif scene.api.is_refused:
         code, message = "kubeconfig-refused", "the API does not accept the credentials of the kubeconfig"
     planes = _planes(scene)
     ours = next((each for each in planes if each.report.standing is MachineStanding.OURS), None)

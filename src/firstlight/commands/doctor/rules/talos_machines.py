@@ -41,6 +41,8 @@ def machine_finding(
 # Machines: not reached, at another address, without a lease, not ours, without a disk or interface that they need.
 
 
+_KUBELET_CSR = "kubelet-csr"
+"""What Talos calls a kubelet whose certificate nobody approves."""
 _NO_LEASE = re.compile(r"DHCP request/renew failed.*?\"link\": \"?(?P<link>[\w.-]+)|DHCP request/renew failed")
 
 
@@ -288,8 +290,8 @@ def warnings(scene: ClusterObservation) -> Iterator[Symptom]:
                     symptoms.evidence(f"machine {each.name}, diagnostics", f"{warning.message} {details}".strip()),
                 ),
                 next=(symptoms.command(f"talosctl -n {each.machine.address} get diagnostics", "all warnings"),),
-                names=frozenset({f"Node {each.name}"}) if "kubelet" in warning.message.lower() else frozenset(),
-                needs=symptoms.names(f"Node {each.name}" if "CSR" in warning.message else ""),
+                names=symptoms.names(f"Node {each.name}" if warning.id == _KUBELET_CSR else ""),
+                needs=symptoms.names(f"Node {each.name}" if warning.id == _KUBELET_CSR else ""),
             )
 
 
