@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests with labs wait for a third of their time: three workers keep two cores busy.
 WORKERS := 3
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench doctor-table recover-table lint advisories lock tools-test clean
+.PHONY: help setup demo test test-all bench diagnostics doctor-table recover-table lint advisories lock tools-test clean
 
 help: ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,9 @@ test-all: .venv/ready lint tools-test ## Everything, samples in full
 bench: .venv/ready ## Speed, as ratios against peers in one run
 	@$(BIN)/firstlight tools install --for bench
 	@$(BIN)/python -m bench
+
+diagnostics: .venv/ready ## docs/diagnostics.md: every code, from its card
+	@$(BIN)/python -m tests.codes
 
 doctor-table: .venv/ready tools-test ## docs/doctor-failures.md: every failure made, and what the doctor says of it
 	@$(BIN)/python -m tests.doctor.table

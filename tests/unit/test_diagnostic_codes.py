@@ -1,0 +1,73 @@
+"""Codes of diagnostics: each has one card, each card is used, and none is put together or looked for in a message."""
+
+import collections
+import re
+from pathlib import Path
+
+import pytest
+
+from firstlight.document import diagnostic_cards
+from tests import codes
+
+KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+OPEN_BUDGET: dict[str, int] = {
+    "commands/audit": 10,
+    "commands/decide": 4,
+    "render": 32,
+    "render/inline": 25,
+    "render/machines": 7,
+    "repo": 9,
+    "repo/argocd": 46,
+    "repo/declaration": 2,
+    "repo/join": 11,
+    "repo/scripts": 18,
+    "repo/talos": 51,
+}
+"""Codes that nobody has named yet, by package. It only shrinks."""
+INTERNAL = {"move": "carries the edits of a move into a patch; nobody sees it"}
+"""Codes without a card, and why they need none."""
+
+
+def test_every_code_has_a_card() -> None:
+    cards = diagnostic_cards.cards()
+
+    missing = [each for each in codes.scan().uses if each.code not in {*cards, *INTERNAL, codes.OPEN}]
+    assert [str(each) for each in missing] == []
+
+
+def test_every_card_is_used() -> None:
+    audit = {code for code, card in diagnostic_cards.cards().items() if card.home == diagnostic_cards.AUDIT}
+
+    # A rule of the audit is used by being there.
+    assert [each for each in diagnostic_cards.cards() if each not in audit and not codes.is_named(each)] == []
+
+
+def test_codes_are_words_with_dashes() -> None:
+    names = {*diagnostic_cards.cards(), *(each.code for each in codes.scan().uses)} - {codes.OPEN}
+
+    assert [each for each in sorted(names) if not KEBAB.fullmatch(each)] == []
+
+
+def test_codes_are_written_out() -> None:
+    assert codes.scan().built == ()
+
+
+def test_codes_that_nobody_has_named_become_fewer() -> None:
+    found = collections.Counter(each.package for each in codes.scan().uses if each.code == codes.OPEN)
+
+    assert {name: count for name, count in found.items() if count > OPEN_BUDGET.get(name, 0)} == {}
+
+
+@pytest.mark.parametrize("path", sorted(codes.SOURCE.rglob("diagnostics.yaml")), ids=lambda path: path.parent.name)
+def test_cards_are_sorted(path: Path) -> None:
+    listed = [each.code for each in diagnostic_cards.read(path.read_bytes(), home="")]
+
+    assert listed == sorted(listed)
+
+
+def test_cards_read_well() -> None:
+    ours = [each for each in diagnostic_cards.cards().values() if each.home != diagnostic_cards.AUDIT]
+
+    assert [each.code for each in ours if each.title.endswith(".")] == []
+    assert [each.code for each in ours if each.why and not each.why.endswith(".")] == []
+    assert [each.code for each in ours if not each.fix.endswith(".")] == []
