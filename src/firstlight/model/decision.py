@@ -6,6 +6,7 @@ import functools
 
 from firstlight.model.change import Change, ChangedField
 from firstlight.model.component import Side
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 
 
@@ -175,6 +176,8 @@ class ChangeCheck:
     """What was found, or what somebody has to look at."""
     details: tuple[str, ...] = ()
     place: Place | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What is wrong or has to be looked at, the worst first."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,8 +161,10 @@ def _problems(file: BaselineFile, document: YamlDocument) -> Iterator[Diagnostic
         except ValueError:
             place = document.place("excused", number, "until")
             yield Diagnostic.error(
-                "?", f"until: {each.until[:40]!r} is no day", at=place, fix="Write such as 2027-01-31."
+                "baseline-day-wrong", f"until: {each.until[:40]!r} is no day", at=place, fix="Write such as 2027-01-31."
             )
         if not each.reason.strip():
             place = document.place("excused", number, "reason")
-            yield Diagnostic.error("?", "reason is empty", at=place, fix="Write why this is excused.")
+            yield Diagnostic.error(
+                "baseline-reason-missing", "reason is empty", at=place, fix="Write why this is excused."
+            )

@@ -18,29 +18,29 @@ Way = tuple[str | int, ...]
 _WORDS = ("kind", "name", "namespace", "path", "value", "component")
 
 
-def problems(rule: AuditRule) -> Iterator[str]:
-    """What is wrong with the ways and sentences of a rule."""
+def problems(rule: AuditRule) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ways and sentences of a rule, each with its code."""
     for each in rule.find:
         for way in (*each.has, *each.lacks):
             yield from _unread(way)
         if not (each.kinds or each.machines or each.charts):
-            yield "find needs kinds, machines or charts"
+            yield "audit-rule-find-wrong", "find needs kinds, machines or charts"
     for way in rule.set:
         yield from _unread(way)
         if "*" in way:
-            yield f"{way}: what is set cannot have stars"
+            yield "rule-path-wrong", f"{way}: what is set cannot have stars"
     if not _is_sentence(rule.says):
-        yield f"says may have {', '.join(f'{{{each}}}' for each in _WORDS)}"
+        yield "rule-placeholder-unknown", f"says may have {', '.join(f'{{{each}}}' for each in _WORDS)}"
 
 
-def _unread(way: str) -> Iterator[str]:
+def _unread(way: str) -> Iterator[tuple[str, str]]:
     try:
         steps = path_patterns.split(way)
     except ValueError as error:
-        yield f"{way}: {error}"
+        yield "rule-path-wrong", f"{way}: {error}"
         return
     if any(each.startswith("[") for each in steps):
-        yield f"{way}: items of lists are found by a star, such as containers.*.image"
+        yield "rule-path-wrong", f"{way}: items of lists are found by a star, such as containers.*.image"
 
 
 def _is_sentence(text: str) -> bool:

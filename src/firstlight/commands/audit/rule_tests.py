@@ -94,7 +94,7 @@ def cases(files: Sequence[tuple[str, bytes]], book: AuditRulebook) -> tuple[Plac
             place = document.place("tests", number)
             found.append(PlacedTestCase(case, place))
             diagnostics += [
-                Diagnostic.error("?", message, at=place, fix=hint) for message, hint in _problems(case, book)
+                Diagnostic.error(code, message, at=place, fix=fix) for code, message, fix in _problems(case, book)
             ]
     if diagnostics:
         raise mistakes.FormMistakes(diagnostics)
@@ -128,12 +128,16 @@ def _is(finding: Finding, expected: ExpectedFinding) -> bool:
     return expected.place in places and expected.says in finding.message and clusters in ((), finding.clusters)
 
 
-def _problems(case: AuditTestCase, book: AuditRulebook) -> Iterator[tuple[str, str]]:
+def _problems(case: AuditTestCase, book: AuditRulebook) -> Iterator[tuple[str, str, str]]:
     if case.rule not in book.rules:
-        yield f"{case.name}: there is no rule {case.rule}", mistakes.near(case.rule, sorted(book.rules))
+        yield (
+            "rule-name-unknown",
+            f"{case.name}: there is no rule {case.rule}",
+            mistakes.near(case.rule, sorted(book.rules)),
+        )
     for path in case.files:
         if path.startswith(("/", "../")) or "/../" in path:
-            yield f"{case.name}: {path} is outside of the repo", "Write a path below it."
+            yield "rule-test-path-outside", f"{case.name}: {path} is outside of the repo", "Write a path below it."
 
 
 # A team's tests of its audit rules, each run over the repo that it makes up.

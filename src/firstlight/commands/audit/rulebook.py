@@ -126,26 +126,40 @@ def _problems(
         place = document.place("rules", number)
         if not _ID.fullmatch(rule.id):
             hint = "Write letters, digits, dots and dashes alone."
-            yield Diagnostic.error("?", f"{rule.id[:60]!r} cannot be the id of a rule", at=place, fix=hint)
+            yield Diagnostic.error(
+                "field-name-wrong", f"{rule.id[:60]!r} cannot be the id of a rule", at=place, fix=hint
+            )
         if rule.id in fixed:
             hint = "Give yours another id: what is excused stays in sight."
-            yield Diagnostic.error("?", f"rule {rule.id} cannot be replaced", at=place, fix=hint)
+            yield Diagnostic.error(
+                "audit-rule-not-replaceable", f"rule {rule.id} cannot be replaced", at=place, fix=hint
+            )
         if rule.id in seen:
             yield Diagnostic.error(
-                "?", f"there is another rule {rule.id} at {seen[rule.id]}", at=place, fix="Keep one of them."
+                "rule-id-twice",
+                f"there is another rule {rule.id} at {seen[rule.id]}",
+                at=place,
+                fix="Keep one of them.",
             )
         seen.setdefault(rule.id, place)
         if bool(rule.check) == bool(rule.find):
             hint = "Write find: with what it finds, or check: with the name of a function of firstlight's."
-            yield Diagnostic.error("?", f"rule {rule.id} needs either find or check", at=place, fix=hint)
+            yield Diagnostic.error(
+                "audit-rule-find-wrong", f"rule {rule.id} needs either find or check", at=place, fix=hint
+            )
         if rule.check and _resolved(rule.check) is None:
-            yield Diagnostic.error("?", f"there is no check {short(rule.check)}", at=place, fix="Write find: instead.")
+            yield Diagnostic.error(
+                "audit-check-unknown", f"there is no check {short(rule.check)}", at=place, fix="Write find: instead."
+            )
         if rule.find and not rule.says:
             yield Diagnostic.error(
-                "?", f"rule {rule.id} has nothing to say", at=place, fix="Write says: with a sentence."
+                "audit-rule-says-missing",
+                f"rule {rule.id} has nothing to say",
+                at=place,
+                fix="Write says: with a sentence.",
             )
-        for problem in declarative_rules.problems(rule):
-            yield Diagnostic.error("?", f"rule {rule.id}: {problem}", at=place)
+        for code, message in declarative_rules.problems(rule):
+            yield Diagnostic.error(code, f"rule {rule.id}: {message}", at=place)
 
 
 def our_files() -> list[tuple[str, bytes]]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.cli import diagnostic_data
 from firstlight.cli.output_form import ObjectData, PlaceData
 from firstlight.commands.decide.output_form import (
     ApprovedData,
@@ -175,6 +176,7 @@ def _check(check: ChangeCheck) -> CheckData:
         "says": check.says,
         "details": list(check.details),
         "place": _place(check.place) if check.place is not None else None,
+        "diagnostics": diagnostic_data.of_all(check.diagnostics),
     }
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta
 
-from firstlight.cli.output_form import ObjectData, OutputForm, PlaceData
+from firstlight.cli.output_form import DiagnosticData, ObjectData, OutputForm, PlaceData
 from firstlight.model.component import Side
 from firstlight.model.decision import Approval, Risk
 
@@ -117,6 +117,7 @@ class CheckData(TypedDict):
     says: str
     details: list[str]
     place: PlaceData | None
+    diagnostics: list[DiagnosticData]
 
 
 class ApprovedData(TypedDict):

@@ -87,7 +87,10 @@ def load(data: bytes) -> ChangeOwners:
     found, document = mistakes.parsed(data, FILE, ChangeOwners, hints=_HINTS)
     twice = [
         Diagnostic.error(
-            "?", f"{each.email} is listed twice", at=document.place("people", number), fix="Keep one of them."
+            "approver-twice",
+            f"{each.email} is listed twice",
+            at=document.place("people", number),
+            fix="Keep one of them.",
         )
         for number, each in enumerate(found.people)
         if found.by_email(each.email) is not each

@@ -173,6 +173,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _SIDES = tuple(Side)
 _SECTIONS = ("rules", "factors", "criteria", "procedures", "checks", "trees")
 _Steps = tuple[str | int, ...]
+_Mistake = tuple[str, _Steps, str, str]
+"""A code, the way to what is wrong, what is wrong, and what to write instead."""
 
 
 class KnownNames:
@@ -188,8 +190,8 @@ class KnownNames:
 
 def problems(file: RuleFile, document: YamlDocument, names: KnownNames) -> Iterator[Diagnostic]:
     """Everything that is wrong in a file whose form is right."""
-    for steps, message, hint in _found(file, names):
-        yield Diagnostic.error("?", message, at=document.place(*steps), fix=hint)
+    for code, steps, message, fix in _found(file, names):
+        yield Diagnostic.error(code, message, at=document.place(*steps), fix=fix)
 
 
 def doubles(files: Iterable[tuple[RuleFile, YamlDocument]]) -> Iterator[Diagnostic]:
@@ -202,11 +204,11 @@ def doubles(files: Iterable[tuple[RuleFile, YamlDocument]]) -> Iterator[Diagnost
                 if other is not document:
                     message = f"the id {each.id} stands in {other.path} as well"
                     yield Diagnostic.error(
-                        "?", message, at=document.place(section, number, "id"), fix="Give one another id."
+                        "rule-id-twice", message, at=document.place(section, number, "id"), fix="Give one another id."
                     )
 
 
-def _found(file: RuleFile, names: KnownNames) -> Iterator[tuple[_Steps, str, str]]:
+def _found(file: RuleFile, names: KnownNames) -> Iterator[_Mistake]:
     for section in _SECTIONS:
         yield from _ids(section, [each.id for each in getattr(file, section)])
     for number, rule in enumerate(file.rules):
@@ -219,90 +221,135 @@ def _found(file: RuleFile, names: KnownNames) -> Iterator[tuple[_Steps, str, str
         yield from _tree(("trees", number), tree)
 
 
-def _ids(section: str, ids: Sequence[str]) -> Iterator[tuple[_Steps, str, str]]:
+def _ids(section: str, ids: Sequence[str]) -> Iterator[_Mistake]:
     for number, name in enumerate(ids):
         if not _ID.fullmatch(name):
-            yield (section, number, "id"), f"{name[:60]!r} is no id", "Write lower-case letters, digits and hyphens."
+            yield (
+                "field-name-wrong",
+                (section, number, "id"),
+                f"{name[:60]!r} is no id",
+                "Write lower-case letters, digits and hyphens.",
+            )
         if name in ids[:number]:
-            yield (section, number, "id"), f"there are two with the id {name}", "Give one of them another."
+            yield (
+                "rule-id-twice",
+                (section, number, "id"),
+                f"there are two with the id {name}",
+                "Give one of them another.",
+            )
 
 
-def _rule(at: _Steps, rule: DecisionRule, names: KnownNames) -> Iterator[tuple[_Steps, str, str]]:
+def _rule(at: _Steps, rule: DecisionRule, names: KnownNames) -> Iterator[_Mistake]:
     if not rule.when and not rule.words:
-        yield at, f"nothing leads to the rule {rule.id}", "Write when: or words:."
+        yield "rule-never-fits", at, f"nothing leads to the rule {rule.id}", "Write when: or words:."
     yield from _conditions(at, rule)
     for field, word, known in (("criteria", "criterion", names.criteria), ("checks", "check", names.checks)):
         for number, name in enumerate(getattr(rule, field)):
             if name not in known:
-                yield (*at, field, number), f"there is no {word} {name}", mistakes.near(name, known)
+                yield (
+                    "rule-name-unknown",
+                    (*at, field, number),
+                    f"there is no {word} {name}",
+                    mistakes.near(name, known),
+                )
     for name in rule.answers:
         if name not in names.questions:
-            yield (*at, "answers", name), f"there is no question {name}", mistakes.near(name, names.questions)
+            yield (
+                "rule-name-unknown",
+                (*at, "answers", name),
+                f"there is no question {name}",
+                mistakes.near(name, names.questions),
+            )
     if rule.procedure and rule.procedure not in names.procedures:
         hint = mistakes.near(rule.procedure, names.procedures)
-        yield (*at, "procedure"), f"there is no procedure {rule.procedure}", hint
+        yield "rule-name-unknown", (*at, "procedure"), f"there is no procedure {rule.procedure}", hint
 
 
-def _conditions(at: _Steps, rule: DecisionRule | FactorForm) -> Iterator[tuple[_Steps, str, str]]:
+def _conditions(at: _Steps, rule: DecisionRule | FactorForm) -> Iterator[_Mistake]:
     for number, when in enumerate(rule.when):
         yield from _condition((*at, "when", number), when)
 
 
-def _condition(at: _Steps, when: When) -> Iterator[tuple[_Steps, str, str]]:
+def _condition(at: _Steps, when: When) -> Iterator[_Mistake]:
     for field, words in _WORDS.items():
         for number, word in enumerate(getattr(when, field)):
             if word not in words:
-                yield (*at, field, number), f"there is no {word!r} of {field}", mistakes.near(word, words)
+                yield (
+                    "rule-name-unknown",
+                    (*at, field, number),
+                    f"there is no {word!r} of {field}",
+                    mistakes.near(word, words),
+                )
     for field in ("kinds", "paths", "values", "files", "names", "before", "after"):
         for number, text in enumerate(getattr(when, field)):
             if isinstance(text, str) and len(_STARS.findall(text)) > _MANY_STARS:
                 hint = f"Write two that have at most {_MANY_STARS}."
-                yield (*at, field, number), "there are more stars in it than can be tried in time", hint
+                yield (
+                    "rule-pattern-too-slow",
+                    (*at, field, number),
+                    "there are more stars in it than can be tried in time",
+                    hint,
+                )
     for number, kind in enumerate(when.kinds):
         if kind.count("/") != 1:
             hint = f"Write */{kind} for any group, /{kind} for Kubernetes' own." if "/" not in kind else ""
-            yield (*at, "kinds", number), f"{kind!r} is no kind", hint or "Write group/Kind, without a version."
+            yield (
+                "rule-kind-wrong",
+                (*at, "kinds", number),
+                f"{kind!r} is no kind",
+                hint or "Write group/Kind, without a version.",
+            )
     for field in ("paths", "values"):
         for number, text in enumerate(getattr(when, field)):
             try:
                 path_patterns.split(text)
             except ValueError as error:
                 hint = "Write such as spec.template.*.image; a step with a dot in it in double quotes."
-                yield (*at, field, number), f"{text!r} is no way to a field: {error}", hint
+                yield "rule-path-wrong", (*at, field, number), f"{text!r} is no way to a field: {error}", hint
     if when.whole and (when.paths or when.values or when.bump or when.grows is not None):
-        yield (*at, "whole"), "an object as a whole has no path, value or version", "Leave one of them out."
+        yield (
+            "rule-whole-with-fields",
+            (*at, "whole"),
+            "an object as a whole has no path, value or version",
+            "Leave one of them out.",
+        )
 
 
-def _procedure(at: _Steps, procedure: Procedure, names: KnownNames) -> Iterator[tuple[_Steps, str, str]]:
+def _procedure(at: _Steps, procedure: Procedure, names: KnownNames) -> Iterator[_Mistake]:
     others = [each for each in names.procedures if each != procedure.id]
     for field in ("like", "covers"):
         for number, name in enumerate(getattr(procedure, field)):
             if name not in others:
-                yield (*at, field, number), f"there is no other procedure {name}", mistakes.near(name, others)
+                yield (
+                    "rule-name-unknown",
+                    (*at, field, number),
+                    f"there is no other procedure {name}",
+                    mistakes.near(name, others),
+                )
     for field in ("steps", "rollback"):
         for number, step in enumerate(getattr(procedure, field)):
             yield from _step((*at, field, number), step)
 
 
-def _step(at: _Steps, step: StepForm) -> Iterator[tuple[_Steps, str, str]]:
+def _step(at: _Steps, step: StepForm) -> Iterator[_Mistake]:
     known = (*PLACEHOLDERS[""], *(PLACEHOLDERS[step.each] if step.each else ()))
     for field in ("text", "command"):
         for name in (match["name"] for match in PLACEHOLDER.finditer(getattr(step, field))):
             if name not in known:
                 hint = f"There is {mistakes.either(known)}{f' for each {step.each}' if step.each else ''}."
-                yield (*at, field), f"{{{name}}} stands for nothing", hint
+                yield "rule-placeholder-unknown", (*at, field), f"{{{name}}} stands for nothing", hint
     if "\n" in step.command.strip():
-        yield (*at, "command"), "a command is one line", "Write two steps."
+        yield "procedure-command-wrong", (*at, "command"), "a command is one line", "Write two steps."
 
 
-def _tree(at: _Steps, tree: DecisionTree) -> Iterator[tuple[_Steps, str, str]]:
+def _tree(at: _Steps, tree: DecisionTree) -> Iterator[_Mistake]:
     ids = [each.id for each in tree.questions]
     if not ids:
-        yield at, f"the tree {tree.id} asks nothing", "Write questions:."
+        yield "decision-tree-empty", at, f"the tree {tree.id} asks nothing", "Write questions:."
     for number, question in enumerate(tree.questions):
         # Only forwards, so that every way ends.
         later = ids[number + 1 :]
         for field, name in (("ifYes", question.if_yes), ("ifNo", question.if_no)):
             if name not in later and name not in _SIDES:
                 hint = f"Write the id of a later question, or {mistakes.either(_SIDES)}."
-                yield (*at, "questions", number, field), f"{name!r} leads nowhere", hint
+                yield "decision-tree-answer-wrong", (*at, "questions", number, field), f"{name!r} leads nowhere", hint

@@ -131,7 +131,9 @@ def cases(files: Sequence[tuple[str, bytes]]) -> tuple[tuple[RuleCase, Place], .
         for number, case in enumerate(file.tests):
             place = document.place("tests", number)
             found.append((case, place))
-            diagnostics += [Diagnostic.error("?", message, at=place, fix=hint) for message, hint in _problems(case)]
+            diagnostics += [
+                Diagnostic.error(code, message, at=place, fix=fix) for code, message, fix in _problems(case)
+            ]
     if diagnostics:
         raise mistakes.FormMistakes(diagnostics)
     return tuple(found)
@@ -142,17 +144,18 @@ def run(tests: Sequence[tuple[RuleCase, Place]], book: RuleBook) -> tuple[Tested
     return tuple(_tested(case, place, book) for case, place in tests)
 
 
-def _problems(case: RuleCase) -> Iterator[tuple[str, str]]:
+def _problems(case: RuleCase) -> Iterator[tuple[str, str, str]]:
     if sum((case.change is not None, bool(case.changes), bool(case.sentence))) != 1:
-        yield f"{case.name} must have one of change, changes and sentence", "Leave the others out."
+        yield "rule-test-wrong", f"{case.name} must have one of change, changes and sentence", "Leave the others out."
     for each in (*([case.change] if case.change else []), *case.changes):
         for word, words in ((each.matter, tuple(Matter)), (each.verb, tuple(ChangeVerb))):
             if word not in words:
-                yield f"{case.name}: there is no {word!r}", mistakes.near(word, words)
+                yield "rule-name-unknown", f"{case.name}: there is no {word!r}", mistakes.near(word, words)
         if each.kind and each.kind.count("/") != 1:
-            yield f"{case.name}: {each.kind!r} is no kind", "Write group/Kind, or talos/Kind."
+            yield "rule-kind-wrong", f"{case.name}: {each.kind!r} is no kind", "Write group/Kind, or talos/Kind."
         if each.component is not None and each.component.phase not in tuple(Phase):
             yield (
+                "rule-name-unknown",
                 f"{case.name}: there is no phase {each.component.phase!r}",
                 mistakes.near(each.component.phase, tuple(Phase)),
             )
@@ -160,7 +163,11 @@ def _problems(case: RuleCase) -> Iterator[tuple[str, str]]:
             try:
                 _ = path_patterns.split(text) if text else ()
             except ValueError as error:
-                yield f"{case.name}: {text!r} is no way to a field: {error}", "Write such as spec.replicas."
+                yield (
+                    "rule-path-wrong",
+                    f"{case.name}: {text!r} is no way to a field: {error}",
+                    "Write such as spec.replicas.",
+                )
 
 
 def _tested(case: RuleCase, place: Place, book: RuleBook) -> Tested:

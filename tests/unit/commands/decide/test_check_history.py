@@ -11,8 +11,8 @@ from firstlight.clients import command
 from firstlight.clients.git import Git
 from firstlight.commands.decide import approval, owners_file, team_rules
 from firstlight.commands.decide.checks import repo_hygiene, rollback
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange
-from firstlight.commands.decide.checks.note import Note
 from firstlight.commands.decide.team_rules import RuleAuthority
 from firstlight.model.decision import Approval, CheckState, Decision, Risk
 from firstlight.repo.overlaid_tree import OverlaidTree
@@ -61,7 +61,7 @@ async def repo(tmp_path: Path) -> Repo:
     return made
 
 
-async def reverted(at: Path, history: CommitRange | None) -> list[Note]:
+async def reverted(at: Path, history: CommitRange | None) -> list[CheckAnswer]:
     decision, scene = scenes.made(at / "made", {"apps/web/web.yaml": scenes.deployment(cpu="1")})
     return await rollback.look(decision, dataclasses.replace(scene, history=history))
 
@@ -71,7 +71,7 @@ class TestRollback:
         base = await repo.git("rev-parse", "HEAD")
         head = await repo.commit({"a.yaml": "a: 2\n"})
 
-        assert [(each.state.value, each.says) for each in await reverted(tmp_path, repo.history(base, head))] == [
+        assert [(each.state.value, each.message) for each in await reverted(tmp_path, repo.history(base, head))] == [
             ("passed", "git revert takes back the one commit cleanly")
         ]
 
@@ -90,7 +90,7 @@ class TestRollback:
         (found,) = await reverted(tmp_path, repo.history(base, head))
 
         assert found.state == CheckState.PERSON
-        assert found.says.startswith("a.yaml changed again since")
+        assert found.message.startswith("a.yaml changed again since")
 
     async def test_a_merge_is_reverted_by_its_first_parent(self, tmp_path: Path, repo: Repo) -> None:
         base = await repo.git("rev-parse", "HEAD")
@@ -102,7 +102,7 @@ class TestRollback:
 
         (found,) = await reverted(tmp_path, repo.history(base, head))
 
-        assert found.says == f"git revert takes back the 2 commits cleanly; of the merge {head[:7]} with -m 1"
+        assert found.message == f"git revert takes back the 2 commits cleanly; of the merge {head[:7]} with -m 1"
 
     async def test_what_is_not_committed(self, tmp_path: Path, repo: Repo) -> None:
         assert [each.state for each in await reverted(tmp_path, repo.history("HEAD", ""))] == [CheckState.PASSED]
@@ -117,7 +117,7 @@ class TestRollback:
 
         notes = await rollback.look(decision, dataclasses.replace(scene, history=repo.history("HEAD", "")))
 
-        assert [each.says for each in notes if each.state == CheckState.FAILED] == [
+        assert [each.message for each in notes if each.state == CheckState.FAILED] == [
             "PersistentVolumeClaim web/data is removed, and the volume and what is on it go with it: "
             "a revert brings an empty one"
         ]
@@ -131,7 +131,7 @@ class TestRollback:
 
 
 class TestBranching:
-    async def told(self, at: Path, repo: Repo) -> tuple[Note, Note]:
+    async def told(self, at: Path, repo: Repo) -> tuple[CheckAnswer, CheckAnswer]:
         decision, scene = scenes.made(at / "made", {"apps/web/web.yaml": scenes.deployment(cpu="1")})
         scene = dataclasses.replace(scene, history=repo.history("HEAD", ""))
         (own,), (alone,) = await repo_hygiene.own_branch(decision, scene), await repo_hygiene.committed(decision, scene)
@@ -143,7 +143,7 @@ class TestBranching:
         own, alone = await self.told(tmp_path, repo)
 
         assert (own.state, alone.state) == (CheckState.PERSON, CheckState.FAILED)
-        assert alone.says == "the work tree has more than this change: stray.txt"
+        assert alone.message == "the work tree has more than this change: stray.txt"
 
     async def test_on_one_of_its_own(self, tmp_path: Path, repo: Repo) -> None:
         await repo.git("switch", "--quiet", "-c", "topic")

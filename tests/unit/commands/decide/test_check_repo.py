@@ -18,8 +18,8 @@ from firstlight.commands.decide.checks import (
     security,
     syntax,
 )
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import RenderedRevision
-from firstlight.commands.decide.checks.note import Note
 from firstlight.model.decision import CheckState, Moment
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
@@ -29,8 +29,8 @@ from tests.unit.commands.decide import scenes
 BUMPED = {"apps/web/web.yaml": scenes.deployment(image="web:1.1.0")}
 
 
-def told(notes: list[Note]) -> list[tuple[str, str]]:
-    return [(each.state.value, each.says) for each in notes]
+def told(notes: list[CheckAnswer]) -> list[tuple[str, str]]:
+    return [(each.state.value, each.message) for each in notes]
 
 
 def with_error(version: RenderedRevision | None, message: str) -> RenderedRevision:
@@ -78,7 +78,7 @@ class TestRender:
         assert (await syntax.look_at_rendering(decision, mended))[0].state == CheckState.PASSED
 
     async def test_nothing_was_rendered(self, tmp_path: Path) -> None:
-        assert (await syntax.look_at_rendering(*scenes.made(tmp_path, BUMPED, is_rendered=False)))[0].says == (
+        assert (await syntax.look_at_rendering(*scenes.made(tmp_path, BUMPED, is_rendered=False)))[0].message == (
             "nothing was rendered: --no-render"
         )
 
@@ -99,7 +99,7 @@ class TestDependencies:
 
         failed = [each for each in await dependencies.look(decision, scene) if each.state == CheckState.FAILED]
 
-        assert [each.says for each in failed] == [
+        assert [each.message for each in failed] == [
             "home: web needs kustomization/flux-system/database, which nothing in home deploys"
         ]
         assert failed[0].place is not None
@@ -115,7 +115,7 @@ class TestDependencies:
         decision, scene = scenes.made(tmp_path, {"clusters/home/web.yaml": None, "apps/web/web.yaml": None})
 
         assert any(
-            each.state == CheckState.FAILED and "shop needs kustomization/flux-system/web" in each.says
+            each.state == CheckState.FAILED and "shop needs kustomization/flux-system/web" in each.message
             for each in await dependencies.look(decision, scene)
         )
 
@@ -152,7 +152,7 @@ class TestResources:
     async def test_without_renditions_files_tell(self, tmp_path: Path) -> None:
         after = {"apps/web/web.yaml": scenes.deployment(cpu="1")}
 
-        assert "900m CPU more" in (await capacity.look(*scenes.made(tmp_path, after, is_rendered=False)))[0].says
+        assert "900m CPU more" in (await capacity.look(*scenes.made(tmp_path, after, is_rendered=False)))[0].message
 
     async def test_nothing_more(self, tmp_path: Path) -> None:
         assert told(await capacity.look(*scenes.made(tmp_path, BUMPED))) == [
@@ -181,7 +181,7 @@ class TestMonitoring:
         (found,) = await monitoring.look(*scenes.made(tmp_path, BUMPED))
 
         assert found.state == CheckState.PERSON
-        assert found.says == "who is told if web of home breaks: there is no alert or monitor at all in the repo"
+        assert found.message == "who is told if web of home breaks: there is no alert or monitor at all in the repo"
 
     async def test_what_may_bring_alerts_and_was_not_rendered(self, tmp_path: Path) -> None:
         """Rules of kube-prometheus-stack cover every Deployment."""
@@ -198,21 +198,21 @@ class TestMonitoring:
         (found,) = await monitoring.look(decision, scene)
 
         assert found.state == CheckState.PERSON
-        assert found.says.endswith("prometheus may bring alerts, and was not rendered")
+        assert found.message.endswith("prometheus may bring alerts, and was not rendered")
 
     async def test_nothing_covers_it(self, tmp_path: Path) -> None:
         (found,) = await monitoring.look(*scenes.made(tmp_path, BUMPED, before={**scenes.REPO, **OTHERS}))
 
         assert found.state == CheckState.FAILED
-        assert found.says == "no alert or monitor in the repo covers web of home"
-        assert 'kube_deployment_status_replicas_unavailable{namespace="web", deployment="web"} > 0' in found.todo
+        assert found.message == "no alert or monitor in the repo covers web of home"
+        assert 'kube_deployment_status_replicas_unavailable{namespace="web", deployment="web"} > 0' in found.fix
         assert found.place == Place("clusters/home/web.yaml", 1)
 
     async def test_what_was_not_rendered_may_bring_its_own(self, tmp_path: Path) -> None:
         (found,) = await monitoring.look(*scenes.made(tmp_path, BUMPED, is_rendered=False))
 
         assert found.state == CheckState.PERSON
-        assert found.says.endswith("covers web of home, as far as can be seen without rendering it")
+        assert found.message.endswith("covers web of home, as far as can be seen without rendering it")
 
     async def test_the_example_is_for_what_changed(self, tmp_path: Path) -> None:
         other = scenes.deployment("also")
@@ -221,7 +221,7 @@ class TestMonitoring:
 
         (found,) = await monitoring.look(*scenes.made(tmp_path, after, before=before))
 
-        assert 'deployment="web"' in found.todo
+        assert 'deployment="web"' in found.fix
 
     @pytest.mark.parametrize("is_rendered", [True, False])
     async def test_an_alert_in_another_component(self, tmp_path: Path, is_rendered: bool) -> None:
@@ -246,10 +246,10 @@ class TestMonitoring:
         (found,) = await monitoring.look(*scenes.made(tmp_path / "0", after, before=before))
         assert found.state == CheckState.PERSON
         (found,) = await monitoring.look(*scenes.made(tmp_path / "a", after, before={**before, **OTHERS}))
-        assert (found.state, found.says) == (CheckState.FAILED, "no alert in the repo is about nodes")
+        assert (found.state, found.message) == (CheckState.FAILED, "no alert in the repo is about nodes")
         covered = {**before, "apps/shop/alert.yaml": ALERT % ("NodeDown", "kube_node_status_condition == 0")}
         (found,) = await monitoring.look(*scenes.made(tmp_path / "b", after, before=covered))
-        assert found.says == "the machines of home: covered by PrometheusRule monitoring/rules: NodeDown"
+        assert found.message == "the machines of home: covered by PrometheusRule monitoring/rules: NodeDown"
 
     async def test_what_goes_needs_no_alert(self, tmp_path: Path) -> None:
         after = {"clusters/home/shop.yaml": None, "apps/shop/shop.yaml": None}
@@ -268,6 +268,7 @@ class TestClearText:
         assert found.state == CheckState.FAILED
         assert found.says.startswith("Secret web/db is unencrypted in Git: stringData.password; do not push; encrypt")
         assert found.place == Place("apps/web/db.yaml", 4, 14)
+        assert [each.code for each in found.diagnostics] == ["secret-in-clear"]
         assert "correct-horse" not in repr(found) + repr(decision)
 
     async def test_what_is_encrypted_or_a_variable(self, tmp_path: Path) -> None:
@@ -326,7 +327,7 @@ class TestSecurity:
 
         found = [each for each in await security.look(*scenes.made(tmp_path, after)) if each.state == CheckState.FAILED]
 
-        assert [each.says for each in found] == ["Deployment web/web: container web is privileged"]
+        assert [each.message for each in found] == ["Deployment web/web: container web is privileged"]
         assert found[0].place is not None
         assert found[0].place.path == "apps/web/web.yaml"
 
@@ -439,7 +440,7 @@ class TestVersions:
         (found,) = await removals.dropped_versions(*scenes.made(tmp_path, after, before=before))
 
         assert found.state == state
-        assert found.says.startswith("example.org/v1beta1 is no longer served")
+        assert found.message.startswith("example.org/v1beta1 is no longer served")
 
     async def test_none_goes(self, tmp_path: Path) -> None:
         assert [each.state for each in await removals.dropped_versions(*scenes.made(tmp_path, BUMPED))] == [

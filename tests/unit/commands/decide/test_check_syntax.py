@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from firstlight.commands.decide.checks import syntax
-from firstlight.commands.decide.checks.note import Note
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.model.decision import CheckState
 from tests.unit.commands.decide import scenes
 
@@ -27,19 +27,19 @@ spec:
 BOX = "apiVersion: example.org/v1\nkind: Box\nmetadata: {name: one, namespace: web}\nspec: {size: %s}\n"
 
 
-async def look(at: Path, after: dict[str, str | None]) -> list[Note]:
+async def look(at: Path, after: dict[str, str | None]) -> list[CheckAnswer]:
     decision, scene = scenes.made(at, after)
     return await syntax.look(decision, scene)
 
 
-def failures(notes: list[Note]) -> list[str]:
-    return [f"{each.place}: {each.says}" for each in notes if each.state == CheckState.FAILED]
+def failures(notes: list[CheckAnswer]) -> list[str]:
+    return [f"{each.place}: {each.message}" for each in notes if each.state == CheckState.FAILED]
 
 
 async def test_all_is_well(tmp_path: Path) -> None:
     notes = await look(tmp_path, {"apps/web/web.yaml": scenes.deployment(image="web:1.0.1")})
 
-    assert [(each.state, each.says) for each in notes] == [
+    assert [(each.state, each.message) for each in notes] == [
         (CheckState.PASSED, "1 changed YAML file can be read"),
         (CheckState.SKIPPED, "the schema of Deployment: no cluster was asked"),
     ]
@@ -50,13 +50,13 @@ async def test_broken_yaml_is_told_once_with_its_place(tmp_path: Path) -> None:
 
     (found,) = failures(notes)
     assert found.startswith("apps/web/web.yaml:2")
-    assert not any("can be read" in each.says for each in notes)
+    assert not any("can be read" in each.message for each in notes)
 
 
 async def test_a_key_that_is_given_twice_is_for_a_person(tmp_path: Path) -> None:
     notes = await look(tmp_path, {"apps/web/web.yaml": scenes.deployment() + "kind: Deployment\n"})
 
-    assert [each.says for each in notes if each.state == CheckState.PERSON] == [
+    assert [each.message for each in notes if each.state == CheckState.PERSON] == [
         "kind is given twice, first in line 2; the last one counts"
     ]
 
@@ -80,7 +80,7 @@ async def test_firstlight_yaml(tmp_path: Path) -> None:
     fine = await look(tmp_path / "a", {"firstlight.yaml": scenes.DECLARED.replace("name: home", "name: house")})
     wrong = await look(tmp_path / "b", {"firstlight.yaml": scenes.DECLARED + "clusterz: {}\n"})
 
-    assert any(each.says == "firstlight.yaml is valid" for each in fine)
+    assert any(each.message == "firstlight.yaml is valid" for each in fine)
     assert failures(wrong) == ["firstlight.yaml:7:1: clusterz is no field"]
 
 
@@ -116,4 +116,4 @@ async def test_without_talosctl_it_is_told(tmp_path: Path) -> None:
     before = {**scenes.REPO, "talos/talconfig.yaml": TALCONFIG}
     decision, scene = scenes.made(tmp_path, {"talos/talconfig.yaml": TALCONFIG.replace('"1"', '"2"')}, before=before)
 
-    assert any("there is no talosctl" in each.says for each in await syntax.look(decision, scene))
+    assert any("there is no talosctl" in each.message for each in await syntax.look(decision, scene))

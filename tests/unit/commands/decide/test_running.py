@@ -9,8 +9,8 @@ import pytest
 from firstlight import errors
 from firstlight.commands.decide import rule_files
 from firstlight.commands.decide.checks import checklist
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note
 from firstlight.model.decision import ChangeCheck, CheckState, Decision, Moment, Risk
 from tests.unit.commands.decide import scenes
 
@@ -59,7 +59,7 @@ async def test_what_a_program_could_not_look_at_is_for_people_too(tmp_path: Path
 async def test_a_check_that_cannot_be_made_has_failed_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(decision: Decision, scene: CheckInput) -> list[Note]:
+    async def broken(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
         raise errors.Unreachable("nothing answers", hint="is it on?")
 
     monkeypatch.setattr(checklist, "PRE", {**checklist.PRE, "syntax": ("syntax", broken)})

@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.commands.decide.checks import check_input, note
-from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note, ObjectPair
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
+from firstlight.commands.decide.checks.check_input import CheckInput, ObjectPair
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import label_selector, pod_placement
 from firstlight.model.decision import Decision
@@ -209,9 +209,9 @@ def node_capacities(values: Sequence[Mapping[str, Any]], pods: Sequence[Mapping[
     )
 
 
-def judged_capacity(demands: Sequence[ResourceDemand], there: Sequence[NodeCapacity]) -> list[Note]:
+def judged_capacity(demands: Sequence[ResourceDemand], there: Sequence[NodeCapacity]) -> list[CheckAnswer]:
     """What the nodes cannot take, or how much is left when they have."""
-    notes: list[Note] = []
+    answers: list[CheckAnswer] = []
     total, meant = Amount(), dict[str, NodeCapacity]()
     for demand in demands:
         template = demand.template if demand.pair.after is not None else demand.template_before
@@ -219,44 +219,44 @@ def judged_capacity(demands: Sequence[ResourceDemand], there: Sequence[NodeCapac
         meant |= {each.name: each for each in takers}
         total = total + demand.difference(len(takers))
         if demand.pair.after is not None and (demand.is_per_node or demand.replicas_after):
-            notes += _placed(demand, takers, there)
+            answers += _placed(demand, takers, there)
     free = Amount()
     for each in meant.values():
         free = free + each.free
     plural = "" if len(meant) == 1 else "s"
     says = f"the change asks for {difference(total)}, and {free} is free on {len(meant)} node{plural}"
-    if not total.fits(free) and not notes:
-        notes.append(note.failed(says, todo="ask for less, or add a node before"))
-    elif not notes:
-        notes.append(note.passed(says))
-    return notes
+    if not total.fits(free) and not answers:
+        answers.append(answer.failed("requests-beyond-capacity", says, fix="ask for less, or add a node before"))
+    elif not answers:
+        answers.append(answer.passed(says))
+    return answers
 
 
-def _placed(demand: ResourceDemand, takers: Sequence[NodeCapacity], there: Sequence[NodeCapacity]) -> list[Note]:
+def _placed(demand: ResourceDemand, takers: Sequence[NodeCapacity], there: Sequence[NodeCapacity]) -> list[CheckAnswer]:
     """Whether its pods find nodes: each node its own for a DaemonSet, one for the largest pod else."""
     pair, place = demand.pair, demand.pair.place
     if not takers:
         refusals = pod_placement.room(demand.template, [each.value for each in there]).refusals
         why = f": {', '.join(refusals)}" if refusals else ""
-        todo = "add a toleration, or a node that takes it"
-        return [note.failed(f"no node takes a pod of {pair}{why}", todo=todo, place=place)]
+        fix = "add a toleration, or a node that takes it"
+        return [answer.failed("pod-taken-by-no-node", f"no node takes a pod of {pair}{why}", fix=fix, at=place)]
     if demand.is_per_node:
         full = [each for each in takers if not demand.after.fits(_without_own(each, demand))]
         if not full:
             return []
         names = ", ".join(f"{each.name} ({each.free} free)" for each in full)
         says = f"a pod of {pair} asks for {demand.after}, which {names} does not have"
-        return [note.failed(says, todo="ask for less, or move something off", place=place)]
+        return [answer.failed("pod-too-large", says, fix="ask for less, or move something off", at=place)]
     if any(demand.after.fits(each.free) for each in takers):
         return []
     roomy = [each for each in takers if demand.after.fits(_without_own(each, demand))]
     if roomy and demand.pair.before is not None:
         says = f"a pod of {pair} fits only once an old one has gone from {roomy[0].name}"
-        todo = "see that its rollout may stop one before it starts one (maxUnavailable, or Recreate)"
-        return [note.person(says, todo=todo, place=place)]
+        fix = "see that its rollout may stop one before it starts one (maxUnavailable, or Recreate)"
+        return [answer.person("rollout-needs-room", says, fix=fix, at=place)]
     most = max(takers, key=lambda each: (each.free.cpu, each.free.memory))
     says = f"a pod of {pair} asks for {demand.after}, and no node has that: {most.name} has {most.free} free"
-    return [note.failed(says, todo="ask for less, or add a larger node", place=place)]
+    return [answer.failed("pod-too-large", says, fix="ask for less, or add a larger node", at=place)]
 
 
 def _without_own(node: NodeCapacity, demand: ResourceDemand) -> Amount:
@@ -271,24 +271,24 @@ def _without_own(node: NodeCapacity, demand: ResourceDemand) -> Amount:
     return node.free
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """The difference in requests against what is free on the nodes."""
     demands = resource_demands(check_input.pairs(decision, scene))
     if not demands:
         unseen = check_input.unseen(decision, scene)
         unsure = f", as far as files tell: {', '.join(unseen)} was not rendered before and after" if unseen else ""
-        return [note.skipped(f"no workload asks for more or less than before{unsure}")]
+        return [answer.skipped(f"no workload asks for more or less than before{unsure}")]
     here = [each for each in demands if scene.is_reached(each.pair.cluster) or not each.pair.cluster]
     elsewhere = [each for each in demands if each not in here]
-    notes: list[Note] = []
+    answers: list[CheckAnswer] = []
     if scene.client is None:
-        return [note.skipped(f"{scene.unreached}; {_sum(demands)}")]
+        return [answer.skipped(f"{scene.unreached}; {_sum(demands)}")]
     if here:
-        notes += judged_capacity(here, await _nodes(scene.client))
+        answers += judged_capacity(here, await _nodes(scene.client))
     if elsewhere:
         names = ", ".join(sorted({each.pair.cluster for each in elsewhere}))
-        notes.append(note.skipped(f"{names} was not asked; {_sum(elsewhere)}"))
-    return notes
+        answers.append(answer.skipped(f"{names} was not asked; {_sum(elsewhere)}"))
+    return answers
 
 
 async def _nodes(client: kube.Client) -> tuple[NodeCapacity, ...]:

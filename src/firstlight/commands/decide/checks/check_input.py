@@ -10,7 +10,6 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.clients.git import Git
-from firstlight.commands.decide.checks.note import ObjectPair
 from firstlight.commands.decide.team_rules import RuleAuthority
 from firstlight.document.within import text
 from firstlight.model import argocd_names, flux_names
@@ -109,6 +108,31 @@ class CheckInput:
     def is_reached(self, cluster: str) -> bool:
         """Whether the client is the one of a cluster."""
         return self.client is not None and cluster == self.cluster
+
+
+# Objects as they were and as they will be: what most checks look at.
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPair:
+    """One object before and after a change; one of the two may be missing."""
+
+    id: ObjectId
+    place: Place
+    """Where it is said, or what brings it."""
+    before: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
+    after: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
+    cluster: str = ""
+    component: str = ""
+    """Empty where nothing says to which one it belongs."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it goes with the change."""
+        return self.before is not None and self.after is None
+
+    def __str__(self) -> str:
+        return str(self.id)
 
 
 def touched(decision: Decision) -> tuple[Touched, ...]:

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from firstlight import errors
 from firstlight.commands.decide.checks import (
+    answer,
     capacity,
     dependencies,
     health,
     monitoring,
-    note,
     performance,
     reachability,
     removals,
@@ -19,11 +19,11 @@ from firstlight.commands.decide.checks import (
     security,
     syntax,
 )
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note
 from firstlight.model.decision import ChangeCheck, CheckState, Decision, Moment
 
-Looking = Callable[[Decision, CheckInput], Awaitable[list[Note]]]
+Looking = Callable[[Decision, CheckInput], Awaitable[list[CheckAnswer]]]
 
 PRE: Mapping[str, tuple[str, Looking]] = {
     "syntax": ("syntax and schema", syntax.look),
@@ -96,13 +96,13 @@ async def run(
 async def _looked(check: ChangeCheck, look: Looking, decision: Decision, scene: CheckInput) -> ChangeCheck:
     """A check made; one that cannot be made has failed, and the others go on."""
     try:
-        notes = await look(decision, scene)
-        if check.says and notes and all(each.state == CheckState.SKIPPED for each in notes) and check.id in MORE:
+        answers = await look(decision, scene)
+        if check.says and answers and all(each.state == CheckState.SKIPPED for each in answers) and check.id in MORE:
             # What a rule asks for and no program could look at is somebody's to do.
-            notes = [note.person(check.says, todo=""), *notes]
+            answers = [answer.person("check-by-hand", check.says, fix=""), *answers]
     except errors.FirstlightError as error:
-        notes = [note.failed(f"it could not be looked at: {error.message}", todo=error.hint)]
-    return note.together(check, notes)
+        answers = [answer.failed("check-not-made", f"it could not be looked at: {error.message}", fix=error.hint)]
+    return answer.together(check, answers)
 
 
 async def _for_people(check: ChangeCheck) -> ChangeCheck:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from firstlight.commands.decide.checks import check_input, note
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
-from firstlight.commands.decide.checks.note import Note
-from firstlight.model.decision import Decision, Touched
-from firstlight.model.diagnostic import Severity
+from firstlight.model.decision import CheckState, Decision, Touched
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.plan import Problem
 from firstlight.plan import build
@@ -15,25 +15,25 @@ from firstlight.plan.dependents import DependencyGraph
 _MOST = 12
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """New problems, and dependents by name."""
     clusters = sorted({name for item in decision.items for name in _clusters(item.clusters, item.touched)})
     if not clusters:
-        return [note.skipped("it touches no cluster")]
-    notes = [found for name in clusters for found in _new_problems(scene, name)]
-    notes += _orphans(decision, scene)
+        return [answer.skipped("it touches no cluster")]
+    answers = [found for name in clusters for found in _new_problems(scene, name)]
+    answers += _orphans(decision, scene)
     affected = decision.affected
     names = ", ".join(affected[:_MOST]) + (f" and {len(affected) - _MOST} more" if len(affected) > _MOST else "")
     depend = "1 component depends" if len(affected) == 1 else f"{len(affected)} components depend"
     said = f"{depend} on it: {names}" if affected else "nothing depends on it"
-    return [*notes, note.passed(said if notes else f"{said}; the plan has no new problem")]
+    return [*answers, answer.passed(said if answers else f"{said}; the plan has no new problem")]
 
 
 def _clusters(reached: tuple[str, ...], touched: tuple[Touched, ...]) -> set[str]:
     return {*reached, *(each.cluster for each in touched)} - {""}
 
 
-def _new_problems(scene: CheckInput, cluster: str) -> Iterator[Note]:
+def _new_problems(scene: CheckInput, cluster: str) -> Iterator[CheckAnswer]:
     """What the plan of a cluster has against it from now on."""
     is_rendered = all(each.is_all(cluster) for each in _versions(scene))
     before = {
@@ -44,10 +44,14 @@ def _new_problems(scene: CheckInput, cluster: str) -> Iterator[Note]:
         if (problem.rule, problem.component, problem.message) in before:
             continue
         place = next((link.place for link in reversed(problem.chain) if link.place is not None), None)
+        found = Diagnostic(
+            code=problem.rule, severity=problem.severity, message=f"{cluster}: {problem.message}",
+            places=(place,) if place else (), fix=_way(problem), subject=problem.component,
+        )  # fmt: skip
         if problem.severity == Severity.ERROR:
-            yield note.failed(f"{cluster}: {problem.message}", todo=_way(problem), place=place)
+            yield answer.of_diagnostic(CheckState.FAILED, found)
         elif problem.severity == Severity.WARNING:
-            yield note.person(f"{cluster}: {problem.message}", todo=_way(problem), place=place)
+            yield answer.of_diagnostic(CheckState.PERSON, found)
 
 
 def _way(problem: Problem) -> str:
@@ -67,7 +71,7 @@ def _problems(version: RenderedRevision, cluster: str, *, is_rendered: bool) -> 
     return build.build(version.platform, found, renditions=version.renditions if is_rendered else ()).problems
 
 
-def _orphans(decision: Decision, scene: CheckInput) -> Iterator[Note]:
+def _orphans(decision: Decision, scene: CheckInput) -> Iterator[CheckAnswer]:
     """Components that go while others still name them: a reader of the repo may have forgotten the need with it."""
     if scene.before is None:
         return
@@ -82,7 +86,7 @@ def _orphans(decision: Decision, scene: CheckInput) -> Iterator[Note]:
         if still:
             place = was.origins[0].place if was.origins else Place("")
             says = f"{each.component} is removed from {each.cluster}, and {', '.join(still)} needed it"
-            yield note.person(says, todo="see that they work without", place=place)
+            yield answer.person("needed-component-removed", says, fix="see that they work without", at=place)
 
 
 def _still_needs(scene: CheckInput, cluster: str, name: str) -> bool:

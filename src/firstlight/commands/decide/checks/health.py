@@ -7,9 +7,9 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.clients.git import git_errors
-from firstlight.commands.decide.checks import check_input, note
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange
-from firstlight.commands.decide.checks.note import Note
 from firstlight.document import conditions
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_directives, revisions
@@ -38,11 +38,11 @@ _APPLIED = {
 _AGAIN = "wait, and run --check post again"
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """What is well, and what is not yet."""
     client = scene.client
     if client is None:
-        return [note.skipped(scene.unreached)]
+        return [answer.skipped(scene.unreached)]
     mine = [
         found
         for each in check_input.touched_here(decision, scene)
@@ -52,12 +52,12 @@ async def look(decision: Decision, scene: CheckInput) -> list[Note]:
     if any(each.change.matter == Matter.MACHINE and scene.cluster in each.clusters for each in decision.items):
         cluster = scene.after.platform.cluster(scene.cluster)
         asked["nodes"] = [cluster_health.nodes_question(cluster.machines if cluster is not None else ())]
-    notes = await _judged(asked, client)
+    answers = await _judged(asked, client)
     if scene.history is not None and scene.history.head:
-        notes += await _at_commit(mine, client, scene.history)
+        answers += await _at_commit(mine, client, scene.history)
     others = sorted({each.cluster for each in check_input.touched(decision)} - {scene.cluster})
-    notes += [note.skipped(f"{', '.join(others)} was not asked")] if others else []
-    return notes or [note.skipped("it touches nothing that could be well or ill")]
+    answers += [answer.skipped(f"{', '.join(others)} was not asked")] if others else []
+    return answers or [answer.skipped("it touches nothing that could be well or ill")]
 
 
 def _questions(component: Component, scene: CheckInput) -> list[GateQuestion]:
@@ -94,25 +94,25 @@ def _of_objects(component: Component, objects: Sequence[Object]) -> Iterator[Gat
             yield Gate(Subject.CRDS, component.name)
 
 
-async def _judged(asked: dict[str, list[GateQuestion]], client: kube.Client) -> list[Note]:
+async def _judged(asked: dict[str, list[GateQuestion]], client: kube.Client) -> list[CheckAnswer]:
     every = [each for found in asked.values() for each in found]
     async with Watching(client) as watching:
         verdicts = dict(zip(map(id, every), await component_health.judged(every, watching, wait=0.0), strict=True))
-    notes = []
+    answers = []
     for name, found in asked.items():
         if found:
             hints = [each.hint for each in found if each.hint and isinstance(verdicts[id(each)], Waiting | Failed)]
             worst = gate_parts.worst(verdicts[id(each)] for each in found)
-            notes.append(note.of_verdict(name, worst, todo=next(iter(hints), ""), again=_AGAIN))
-    return notes
+            answers.append(answer.of_verdict(name, worst, fix=next(iter(hints), ""), again=_AGAIN))
+    return answers
 
 
-async def _at_commit(components: Sequence[Component], client: kube.Client, history: CommitRange) -> list[Note]:
+async def _at_commit(components: Sequence[Component], client: kube.Client, history: CommitRange) -> list[CheckAnswer]:
     """Whether the engine has applied the change, or a commit that has it.
 
     What brings a component may follow another repository than the component itself, whose commits nobody knows here.
     """
-    notes: dict[str, tuple[str, Note]] = {}
+    answers: dict[str, tuple[str, CheckAnswer]] = {}
     for form, namespace, name in sorted({each for one in components for each in _declaring(one)}):
         api_version, kind, way = _APPLIED[form]
         try:
@@ -121,9 +121,9 @@ async def _at_commit(components: Sequence[Component], client: kube.Client, histo
             continue  # that it is missing is the gates' to say
         called, applied = f"{kind} {namespace}/{name}", text(found, *way)
         if commit := revisions.commit(applied):
-            notes[called] = (_source(found, namespace), await _has(called, commit, history))
-    ours = {source for source, each in notes.values() if each.state is not CheckState.PERSON}
-    return [each for source, each in notes.values() if not ours or source in ours]
+            answers[called] = (_source(found, namespace), await _has(called, commit, history))
+    ours = {source for source, each in answers.values() if each.state is not CheckState.PERSON}
+    return [each for source, each in answers.values() if not ours or source in ours]
 
 
 def _source(value: Any, namespace: str) -> str:
@@ -145,15 +145,17 @@ def _declaring(component: Component) -> Iterator[tuple[SourceForm, str, str]]:
             yield SourceForm.KUSTOMIZATION, space, name
 
 
-async def _has(called: str, commit: str, history: CommitRange) -> Note:
+async def _has(called: str, commit: str, history: CommitRange) -> CheckAnswer:
     try:
         if await history.git.is_ancestor(history.path, history.head, commit):
-            return note.passed(f"{called} has applied it, at {commit[:7]}")
+            return answer.passed(f"{called} has applied it, at {commit[:7]}")
     except git_errors.GitNotFound:
-        todo = "git fetch, and run it again"
-        return note.person(f"{called} is at {commit[:7]}, which this clone does not know", todo=todo)
+        fix = "git fetch, and run it again"
+        return answer.person(
+            "applied-commit-unknown", f"{called} is at {commit[:7]}, which this clone does not know", fix=fix
+        )
     says = f"{called} is still at {commit[:7]}, without {history.head[:7]}"
-    return note.failed(says, todo=f"push it, or {_AGAIN}")
+    return answer.failed("commit-not-applied", says, fix=f"push it, or {_AGAIN}")
 
 
 # How the cluster stands: nodes, engine, certificates and stores, each by one look.
@@ -167,19 +169,19 @@ _SECRETS = {
 }
 
 
-async def nodes_joined(decision: Decision, scene: CheckInput) -> list[Note]:
+async def nodes_joined(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether all declared machines have joined and are ready."""
     cluster = scene.after.platform.cluster(scene.cluster)
     return await _asked(scene, [cluster_health.nodes_question(cluster.machines if cluster is not None else ())])
 
 
-async def engine_follows(decision: Decision, scene: CheckInput) -> list[Note]:
+async def engine_follows(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether everything that the engine follows is synced."""
     cluster = scene.after.platform.cluster(scene.cluster)
     if scene.client is None:
-        return [note.skipped(scene.unreached)]
+        return [answer.skipped(scene.unreached)]
     if cluster is None or cluster.engine is None:
-        return [note.skipped("no engine is declared")]
+        return [answer.skipped("no engine is declared")]
     resting = {
         found
         for component in scene.after.platform.components_of(scene.cluster)
@@ -189,45 +191,49 @@ async def engine_follows(decision: Decision, scene: CheckInput) -> list[Note]:
     return await _asked(scene, [cluster_health.engine_question(cluster, "", resting=resting)])
 
 
-async def nodes_and_engine(decision: Decision, scene: CheckInput) -> list[Note]:
+async def nodes_and_engine(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether the cluster is well enough to be changed."""
     cluster = scene.after.platform.cluster(scene.cluster)
     has_engine = cluster is not None and cluster.engine is not None
     return [*await nodes_joined(decision, scene), *(await engine_follows(decision, scene) if has_engine else [])]
 
 
-async def certificates_issued(decision: Decision, scene: CheckInput) -> list[Note]:
+async def certificates_issued(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether every Certificate is issued."""
     return await _all_ready(scene, _CERTIFICATES)
 
 
-async def secrets_arrive(decision: Decision, scene: CheckInput) -> list[Note]:
+async def secrets_arrive(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether stores are ready, and what they bring arrives."""
     return await _all_ready(scene, _SECRETS)
 
 
-async def _asked(scene: CheckInput, questions: Sequence[GateQuestion]) -> list[Note]:
+async def _asked(scene: CheckInput, questions: Sequence[GateQuestion]) -> list[CheckAnswer]:
     if scene.client is None:
-        return [note.skipped(scene.unreached)]
+        return [answer.skipped(scene.unreached)]
     async with Watching(scene.client) as watching:
         verdicts = await component_health.judged(list(questions), watching, wait=0.0)
-    return [note.of_verdict(one.name, verdict, todo=one.hint) for one, verdict in zip(questions, verdicts, strict=True)]
+    return [
+        answer.of_verdict(one.name, verdict, fix=one.hint) for one, verdict in zip(questions, verdicts, strict=True)
+    ]
 
 
-async def _all_ready(scene: CheckInput, kinds: Mapping[tuple[str, str], str]) -> list[Note]:
+async def _all_ready(scene: CheckInput, kinds: Mapping[tuple[str, str], str]) -> list[CheckAnswer]:
     if scene.client is None:
-        return [note.skipped(scene.unreached)]
+        return [answer.skipped(scene.unreached)]
     found, unread = await check_input.live_objects(scene.client, kinds)
-    notes = [note.skipped(each) for each in unread]
+    answers = [answer.skipped(each) for each in unread]
     waiting = [told for each in found if (told := _waits(each, scene.now()))]
     if waiting:
         more = f" and {len(waiting) - 3} more" if len(waiting) > 3 else ""
-        notes.append(note.failed(f"{'; '.join(waiting[:3])}{more}", todo="see: kubectl describe of these"))
+        answers.append(
+            answer.failed("objects-not-ready", f"{'; '.join(waiting[:3])}{more}", fix="see: kubectl describe of these")
+        )
     elif found:
-        notes.append(note.passed(f"all {len(found)} are ready"))
-    elif not notes:
-        notes.append(note.skipped("there is none in the cluster"))
-    return notes
+        answers.append(answer.passed(f"all {len(found)} are ready"))
+    elif not answers:
+        answers.append(answer.skipped("there is none in the cluster"))
+    return answers
 
 
 def _waits(value: Mapping[str, Any], now: float) -> str:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.commands.decide.checks import check_input, note
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import label_selector
 from firstlight.model import argocd_names, flux_names
@@ -258,7 +258,7 @@ _WATCHER = re.compile(r"prometheus|victoria|alert|mimir|thanos|monitoring|gatus|
 _MOST = 3
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """For each touched component, and for machines, what watches it."""
     touched = [
         each
@@ -269,23 +269,23 @@ async def look(decision: Decision, scene: CheckInput) -> list[Note]:
         {cluster for item in decision.items if item.change.matter == Matter.MACHINE for cluster in item.clusters}
     )
     if not touched and not machines:
-        return [note.skipped("it touches nothing that runs and stays")]
+        return [answer.skipped("it touches nothing that runs and stays")]
     objects = [*check_input.objects_in_repo(scene.after, set(KINDS))]
-    notes: list[Note] = []
+    answers: list[CheckAnswer] = []
     where = "the repo"
     if scene.client is not None:
         live, unread = await check_input.live_objects(scene.client, KINDS)
         objects += live
         where = "the repo and the cluster"
-        notes += [note.skipped(each) for each in unread]
+        answers += [answer.skipped(each) for each in unread]
     changed = {each.id for each in check_input.pairs(decision, scene)}
     seen = _Seen(objects, where, changed)
-    notes += [_of(each, scene, seen) for each in touched]
+    answers += [_of(each, scene, seen) for each in touched]
     if machines:
         covers = node_covers(objects)
         name = f"the machines of {', '.join(machines)}"
-        notes.append(_told(name, covers) if covers else _uncovered(seen, scene, machines))
-    return notes
+        answers.append(_told(name, covers) if covers else _uncovered(seen, scene, machines))
+    return answers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -297,11 +297,11 @@ class _Seen:
     changed: set[ObjectId]
 
 
-def _uncovered(seen: _Seen, scene: CheckInput, clusters: Sequence[str]) -> Note:
+def _uncovered(seen: _Seen, scene: CheckInput, clusters: Sequence[str]) -> CheckAnswer:
     """That nobody is told of nodes."""
     if unsure := _unsure(seen, scene, clusters):
-        return note.person(f"who is told if nodes break: {unsure}", todo=_NODE_EXAMPLE)
-    return note.failed(f"no alert in {seen.where} is about nodes", todo=_NODE_EXAMPLE)
+        return answer.person("alert-unknown", f"who is told if nodes break: {unsure}", fix=_NODE_EXAMPLE)
+    return answer.failed("alert-missing", f"no alert in {seen.where} is about nodes", fix=_NODE_EXAMPLE)
 
 
 def _unsure(seen: _Seen, scene: CheckInput, clusters: Sequence[str]) -> str:
@@ -318,7 +318,7 @@ def _unsure(seen: _Seen, scene: CheckInput, clusters: Sequence[str]) -> str:
     return "" if is_any_cover(seen.objects) else f"there is no alert or monitor at all in {seen.where}"
 
 
-def _of(touched: Touched, scene: CheckInput, seen: _Seen) -> Note:
+def _of(touched: Touched, scene: CheckInput, seen: _Seen) -> CheckAnswer:
     """What covers a component; the example is for what has changed of it."""
     mine = scene.after.objects(touched.cluster, touched.component).values()
     watched = WatchedComponent(
@@ -334,15 +334,17 @@ def _of(touched: Touched, scene: CheckInput, seen: _Seen) -> Note:
     if not scene.after.is_whole(touched.cluster, touched.component):
         # What it deploys is not known: it may bring its own monitors.
         says = f"{says}, as far as can be seen without rendering it"
-        return note.person(says, todo=example_alert(watched), place=place)
+        return answer.person("alert-unknown", says, fix=example_alert(watched), at=place)
     if unsure := _unsure(seen, scene, [touched.cluster]):
-        return note.person(f"who is told if {name} breaks: {unsure}", todo=example_alert(watched), place=place)
-    return note.failed(says, todo=example_alert(watched), place=place)
+        return answer.person(
+            "alert-unknown", f"who is told if {name} breaks: {unsure}", fix=example_alert(watched), at=place
+        )
+    return answer.failed("alert-missing", says, fix=example_alert(watched), at=place)
 
 
-def _told(name: str, covers: tuple[Cover, ...]) -> Note:
+def _told(name: str, covers: tuple[Cover, ...]) -> CheckAnswer:
     shown = ", ".join(each.name for each in covers[:_MOST]) + (
         f" and {len(covers) - _MOST} more" if len(covers) > _MOST else ""
     )
     only = "" if any(each.is_alert for each in covers) else ", which measures and tells nobody"
-    return note.passed(f"{name}: covered by {shown}{only}")
+    return answer.passed(f"{name}: covered by {shown}{only}")

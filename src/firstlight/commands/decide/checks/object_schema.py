@@ -9,9 +9,9 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.commands.decide.checks import check_input, note
-from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note, ObjectPair
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
+from firstlight.commands.decide.checks.check_input import CheckInput, ObjectPair
 from firstlight.document import mistakes
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.decision import Decision
@@ -157,51 +157,51 @@ _NO_DRY_RUN = "dry run"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Answers:
+class _Tried:
     """What came of the objects."""
 
-    notes: list[Note]
-    tried: int = 0
+    answers: list[CheckAnswer]
+    accepted: int = 0
     """Objects that the API server accepted."""
     left: tuple[ObjectPair, ...] = ()
     """Objects that it cannot know yet."""
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Every object that comes or becomes another."""
     pairs = [each for each in check_input.pairs(decision, scene) if each.after is not None and each.id.name]
     usable = [each for each in pairs if "sops" not in (each.after or {})]
-    notes: list[Note] = []
+    answers: list[CheckAnswer] = []
     if hidden := len(pairs) - len(usable):
-        notes.append(note.skipped(f"{_counted(hidden)} with encrypted values"))
+        answers.append(answer.skipped(f"{_counted(hidden)} with encrypted values"))
     here = [each for each in usable if scene.client is not None and each.cluster in ("", scene.cluster)]
     offline = [each for each in usable if each not in here]
     if scene.client is not None and here:
-        answers = await _dry_run(here, scene.client)
-        notes += answers.notes
-        offline += answers.left
-        if answers.tried:
-            notes.append(note.passed(f"the API server accepts {_counted(answers.tried)} in a dry run"))
-    return notes + _by_crds(offline, schemas_of_crds(check_input.objects_in_repo(scene.after, _CRDS)), scene)
+        tried = await _dry_run(here, scene.client)
+        answers += tried.answers
+        offline += tried.left
+        if tried.accepted:
+            answers.append(answer.passed(f"the API server accepts {_counted(tried.accepted)} in a dry run"))
+    return answers + _by_crds(offline, schemas_of_crds(check_input.objects_in_repo(scene.after, _CRDS)), scene)
 
 
-async def _dry_run(pairs: Sequence[ObjectPair], client: kube.Client) -> _Answers:
+async def _dry_run(pairs: Sequence[ObjectPair], client: kube.Client) -> _Tried:
     limit = asyncio.Semaphore(_AT_ONCE)
     coming = {each.id.name for each in pairs if each.id.kind == "Namespace"}
 
-    async def tried(pair: ObjectPair) -> Note | ObjectPair | None:
+    async def tried(pair: ObjectPair) -> CheckAnswer | ObjectPair | None:
         async with limit:
             return await _tried(pair, client, coming)
 
     found = await asyncio.gather(*map(tried, pairs))
-    return _Answers(
-        notes=[each for each in found if isinstance(each, Note)],
-        tried=sum(each is None for each in found),
+    return _Tried(
+        answers=[each for each in found if isinstance(each, CheckAnswer)],
+        accepted=sum(each is None for each in found),
         left=tuple(each for each in found if isinstance(each, ObjectPair)),
     )
 
 
-async def _tried(pair: ObjectPair, client: kube.Client, coming: set[str]) -> Note | ObjectPair | None:
+async def _tried(pair: ObjectPair, client: kube.Client, coming: set[str]) -> CheckAnswer | ObjectPair | None:
     """None if the server accepts it, the object itself if the server cannot know it yet, else what is wrong."""
     assert pair.after is not None
     try:
@@ -214,10 +214,10 @@ async def _tried(pair: ObjectPair, client: kube.Client, coming: set[str]) -> Not
             return pair
         return _refused(pair, error.message)
     except kube.Forbidden as error:
-        return note.skipped(f"{pair} was not tried: {error.message}")
+        return answer.skipped(f"{pair} was not tried: {error.message}")
     except kube.BadRequest as error:
         if _NO_DRY_RUN in error.message:
-            return note.skipped(f"{pair} was not tried: a webhook does not take part in dry runs")
+            return answer.skipped(f"{pair} was not tried: a webhook does not take part in dry runs")
         return _refused(pair, error.message)
     except kube.ApiError as error:
         return _refused(pair, error.message)
@@ -236,15 +236,15 @@ async def _is_there(client: kube.Client, namespace: str) -> bool:
     return True
 
 
-def _refused(pair: ObjectPair, message: str) -> Note:
+def _refused(pair: ObjectPair, message: str) -> CheckAnswer:
     if _VARIABLE in str(pair.after):
-        return note.skipped(f"{pair} has a variable whose value is not known here, and is refused with it: {message}")
-    return note.failed(f"the API server refuses {pair}: {message}", todo="correct it", place=pair.place)
+        return answer.skipped(f"{pair} has a variable whose value is not known here, and is refused with it: {message}")
+    return answer.failed("object-refused", f"the API server refuses {pair}: {message}", fix="correct it", at=pair.place)
 
 
-def _by_crds(pairs: Sequence[ObjectPair], known_kinds: CrdSchemas, scene: CheckInput) -> list[Note]:
+def _by_crds(pairs: Sequence[ObjectPair], known_kinds: CrdSchemas, scene: CheckInput) -> list[CheckAnswer]:
     """What CRDs of the repo say; the rest is told to be unseen."""
-    notes: list[Note] = []
+    answers: list[CheckAnswer] = []
     fitting, unseen = 0, dict[str, None]()
     for pair in pairs:
         value: Mapping[str, Any] = pair.after or {}
@@ -253,14 +253,16 @@ def _by_crds(pairs: Sequence[ObjectPair], known_kinds: CrdSchemas, scene: CheckI
             unseen[pair.id.kind if is_ours else f"{pair.id.kind} ({text(value, 'apiVersion')})"] = None
             continue
         wrong = known_kinds.problems(value) if _VARIABLE not in str(value) else ()
-        notes += [note.failed(f"{pair}: {each}", todo="correct it", place=pair.place) for each in wrong]
+        answers += [
+            answer.failed("object-schema-wrong", f"{pair}: {each}", fix="correct it", at=pair.place) for each in wrong
+        ]
         fitting += not wrong
     if fitting:
-        notes.append(note.passed(f"{_counted(fitting)} fit their CRDs in the repo"))
+        answers.append(answer.passed(f"{_counted(fitting)} fit their CRDs in the repo"))
     if unseen:
         why = scene.unreached if scene.client is None else "the API server does not know it yet"
-        notes.append(note.skipped(f"the schema of {', '.join(unseen)}: {why}"))
-    return notes
+        answers.append(answer.skipped(f"the schema of {', '.join(unseen)}: {why}"))
+    return answers
 
 
 def _counted(count: int) -> str:

@@ -11,9 +11,9 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import atomic_file, kube
-from firstlight.commands.decide.checks import check_input, note, reachability
+from firstlight.commands.decide.checks import answer, check_input, reachability
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
-from firstlight.commands.decide.checks.note import Note
 from firstlight.document.within import mapping, number, sequence, text
 from firstlight.gates import label_selector
 from firstlight.journal import state_files
@@ -53,26 +53,29 @@ def restarts(pods: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return found
 
 
-def compared_measurements(before: Measured | None, after: Measured) -> list[Note]:
+def compared_measurements(before: Measured | None, after: Measured) -> list[CheckAnswer]:
     """What became worse."""
-    notes = _restarted(before, after)
+    answers = _restarted(before, after)
     if before is None:
         said = f"{_measuring_pods(after)}, {_seconds(after.api)} for an answer of the API"
-        todo = "run --check pre before the next change, so that there is something to compare with"
-        return [*notes, note.person(f"there is no baseline: {said}", todo=todo)]
+        fix = "run --check pre before the next change, so that there is something to compare with"
+        return [*answers, answer.person("measurement-missing", f"there is no baseline: {said}", fix=fix)]
     if before.uid != after.uid:
-        todo = "run --check pre again on this cluster"
-        return [*notes, note.person("the baseline is of another cluster than this one", todo=todo)]
-    notes += _slower("the API server", before.api, after.api)
+        fix = "run --check pre again on this cluster"
+        return [
+            *answers,
+            answer.person("measurement-of-other-cluster", "the baseline is of another cluster than this one", fix=fix),
+        ]
+    answers += _slower("the API server", before.api, after.api)
     for url, seconds in after.probes.items():
-        notes += _slower(url, before.probes.get(url), seconds)
-    if not notes:
+        answers += _slower(url, before.probes.get(url), seconds)
+    if not answers:
         api = f"the API answers in {_seconds(after.api)}, before {_seconds(before.api)}"
-        notes.append(note.passed(f"{_measuring_pods(after)} without a new restart; {api}{_probes(before, after)}"))
-    return notes
+        answers.append(answer.passed(f"{_measuring_pods(after)} without a new restart; {api}{_probes(before, after)}"))
+    return answers
 
 
-def _restarted(before: Measured | None, after: Measured) -> list[Note]:
+def _restarted(before: Measured | None, after: Measured) -> list[CheckAnswer]:
     """Containers that were restarted since: all restarts of new pods count."""
     known = before.restarts if before is not None else {}
     new: dict[str, int] = {}
@@ -84,14 +87,20 @@ def _restarted(before: Measured | None, after: Measured) -> list[Note]:
         return []
     names = ", ".join(f"{name} {count}×" for name, count in sorted(new.items())[:4])
     more_names = f" and {len(new) - 4} more" if len(new) > 4 else ""
-    return [note.failed(f"restarted since: {names}{more_names}", todo="see: kubectl logs --previous of these")]
+    return [
+        answer.failed(
+            "containers-restarted", f"restarted since: {names}{more_names}", fix="see: kubectl logs --previous of these"
+        )
+    ]
 
 
-def _slower(name: str, before: float | None, after: float | None) -> list[Note]:
+def _slower(name: str, before: float | None, after: float | None) -> list[CheckAnswer]:
     if before is None or after is None or after - before < LEAST or after < before * SLOWER:
         return []
     says = f"{name} answers in {_seconds(after)}, before in {_seconds(before)}"
-    return [note.failed(says, todo="measure again; if it stays so, look at its load before and after")]
+    return [
+        answer.failed("answers-slower", says, fix="measure again; if it stays so, look at its load before and after")
+    ]
 
 
 def _measuring_pods(measured: Measured) -> str:
@@ -116,12 +125,12 @@ _SIZE = 4 << 20
 """Bytes of the largest file that is read as one."""
 
 
-async def keep(decision: Decision, scene: CheckInput) -> list[Note]:
+async def keep(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Measure now, and keep it for the comparison after the change."""
     if scene.client is None:
-        return [note.skipped(f"nothing was measured: {scene.unreached}")]
+        return [answer.skipped(f"nothing was measured: {scene.unreached}")]
     if scene.state is None:
-        return [note.skipped("nothing is kept, since nothing may be written beside this repo")]
+        return [answer.skipped("nothing is kept, since nothing may be written beside this repo")]
     version = scene.before if scene.before is not None else scene.after
     measured = await _measured(decision, version, scene, scene.client)
     path = _path(decision, scene, scene.state)
@@ -133,13 +142,13 @@ async def keep(decision: Decision, scene: CheckInput) -> list[Note]:
         raise errors.FirstlightError(f"{path} cannot be written: {error.strerror or error}") from error
     shown = path.relative_to(scene.state.parent)
     pods = len({each.rpartition("/")[0] for each in measured.restarts})
-    return [note.passed(f"restarts of {pods} pods and times of answers are kept in {shown} for --check post")]
+    return [answer.passed(f"restarts of {pods} pods and times of answers are kept in {shown} for --check post")]
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Measure again, and compare with what was kept."""
     if scene.client is None:
-        return [note.skipped(scene.unreached)]
+        return [answer.skipped(scene.unreached)]
     after = await _measured(decision, scene.after, scene, scene.client)
     before = _kept(_path(decision, scene, scene.state)) if scene.state is not None else None
     return compared_measurements(before, after)

@@ -9,9 +9,9 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube, web
-from firstlight.commands.decide.checks import check_input, note
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import services as gates_services
 from firstlight.model.decision import Decision
@@ -23,7 +23,7 @@ _NONE = "there is no Service and no route to ask"
 _TRY = "try what it is for, as its users do"
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Services by their endpoints, routes by asking them; what neither tells is for a person."""
     touched = check_input.touched(decision)
     objects = [
@@ -31,31 +31,33 @@ async def look(decision: Decision, scene: CheckInput) -> list[Note]:
         if scene.is_reached(one.cluster)
     ]  # fmt: skip
     if scene.client is None:
-        return [note.skipped(scene.unreached)]
-    notes = [*await _services(objects, scene.client), *await _routes(objects, scene)]
-    if notes:
-        return notes
-    return [note.person(_NONE, todo=_TRY) if touched else note.skipped(_NONE)]
+        return [answer.skipped(scene.unreached)]
+    answers = [*await _services(objects, scene.client), *await _routes(objects, scene)]
+    if answers:
+        return answers
+    return [answer.person("function-unchecked", _NONE, fix=_TRY) if touched else answer.skipped(_NONE)]
 
 
-async def _services(objects: list[Object], client: kube.Client) -> list[Note]:
+async def _services(objects: list[Object], client: kube.Client) -> list[CheckAnswer]:
     services = [each for each in objects if _has_endpoints(each)]
     looks = {each.id: gates_services.endpoint_slices(each.id.namespace, each.id.name) for each in services}
     async with Watching(client) as watching:
         view = await watching.view(looks.values())
-    notes, answering = [], list[str]()
+    answers, answering = [], list[str]()
     for each in services:
         name = f"{each.id.namespace}/{each.id.name}"
         if count := gates_services.count_ready(view, looks[each.id]):
             answering.append(f"{name} ({count})")
         else:
-            todo = (
-                f"see: kubectl -n {each.id.namespace} get endpointslices -l kubernetes.io/service-name={each.id.name}"
+            fix = f"see: kubectl -n {each.id.namespace} get endpointslices -l kubernetes.io/service-name={each.id.name}"
+            answers.append(
+                answer.failed(
+                    "service-without-endpoints", f"nobody answers for Service {name}: it has no ready endpoint", fix=fix
+                )
             )
-            notes.append(note.failed(f"nobody answers for Service {name}: it has no ready endpoint", todo=todo))
     if answering:
-        notes.append(note.passed(f"Services with ready endpoints: {', '.join(answering)}"))
-    return notes
+        answers.append(answer.passed(f"Services with ready endpoints: {', '.join(answering)}"))
+    return answers
 
 
 def _has_endpoints(item: Object) -> bool:
@@ -66,19 +68,21 @@ def _has_endpoints(item: Object) -> bool:
     )
 
 
-async def _routes(objects: list[Object], scene: CheckInput) -> list[Note]:
+async def _routes(objects: list[Object], scene: CheckInput) -> list[CheckAnswer]:
     found = urls(objects)
     if scene.is_offline and found:
-        return [note.skipped(f"{', '.join(found)} was not asked: --offline")]
-    notes = []
-    for url, answer in (await ask_routes(found, scene)).items():
-        if isinstance(answer, str):
-            notes.append(note.person(f"{url} cannot be asked from here: {answer}", todo=_TRY))
-        elif answer[0] >= _FAILING:
-            notes.append(note.failed(f"{url} answers {answer[0]}", todo="see the logs of what it leads to"))
+        return [answer.skipped(f"{', '.join(found)} was not asked: --offline")]
+    answers = []
+    for url, said in (await ask_routes(found, scene)).items():
+        if isinstance(said, str):
+            answers.append(answer.person("route-not-asked", f"{url} cannot be asked from here: {said}", fix=_TRY))
+        elif said[0] >= _FAILING:
+            answers.append(
+                answer.failed("route-failing", f"{url} answers {said[0]}", fix="see the logs of what it leads to")
+            )
         else:
-            notes.append(note.passed(f"{url} answers {answer[0]} in {answer[1] * 1000:.0f} ms"))
-    return notes
+            answers.append(answer.passed(f"{url} answers {said[0]} in {said[1] * 1000:.0f} ms"))
+    return answers
 
 
 # Where a component is reached over HTTP from outside, and what answers there.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.commands.decide.checks import check_input, note
-from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note, ObjectPair
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
+from firstlight.commands.decide.checks.check_input import CheckInput, ObjectPair
 from firstlight.document.within import at, sequence, text
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import Decision
@@ -16,18 +16,24 @@ from firstlight.model.decision import Decision
 _MOST = 20
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """The list of what goes, for somebody to read."""
     gone = [each for each in check_input.pairs(decision, scene) if each.is_gone]
     if not gone:
         if unseen := check_input.unseen(decision, scene):
-            return [note.skipped(f"{', '.join(unseen)} was not rendered before and after; files alone remove nothing")]
-        return [note.passed("no object goes")]
+            return [
+                answer.skipped(f"{', '.join(unseen)} was not rendered before and after; files alone remove nothing")
+            ]
+        return [answer.passed("no object goes")]
     names = ", ".join(map(str, gone[:_MOST])) + (f" and {len(gone) - _MOST} more" if len(gone) > _MOST else "")
-    return [note.person(f"{len(gone)} go: {names}", todo="see that nothing else is on the list", place=gone[0].place)]
+    return [
+        answer.person(
+            "objects-removed", f"{len(gone)} go: {names}", fix="see that nothing else is on the list", at=gone[0].place
+        )
+    ]
 
 
-async def kinds_in_use(decision: Decision, scene: CheckInput) -> list[Note]:
+async def kinds_in_use(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """How many objects there are of each kind whose CRD goes or drops a version."""
     crds = [
         each
@@ -37,11 +43,11 @@ async def kinds_in_use(decision: Decision, scene: CheckInput) -> list[Note]:
     if not crds:
         return _no_kinds(decision, scene)
     if scene.client is None:
-        return [note.skipped(f"{', '.join(each.id.name for each in crds)}: {scene.unreached}")]
+        return [answer.skipped(f"{', '.join(each.id.name for each in crds)}: {scene.unreached}")]
     return [found for each in crds for found in await _used(each, scene.client)]
 
 
-async def dropped_versions(decision: Decision, scene: CheckInput) -> list[Note]:
+async def dropped_versions(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether anything in the repo is written in a version that its CRD no longer serves."""
     dropped = {
         (f"{text(each.before, 'spec', 'group')}/{version}", text(each.before, "spec", "names", "kind"))
@@ -61,14 +67,14 @@ async def dropped_versions(decision: Decision, scene: CheckInput) -> list[Note]:
     if left:
         more = f" and {len(left) - _MOST} more" if len(left) > _MOST else ""
         says = f"{names} is no longer served, and the repo still has {', '.join(left[:_MOST])}{more} in it"
-        return [note.failed(says, todo="write them in a version that is served, before")]
-    return [note.passed(f"{names} is no longer served, and nothing in the repo uses it")]
+        return [answer.failed("api-version-not-served", says, fix="write them in a version that is served, before")]
+    return [answer.passed(f"{names} is no longer served, and nothing in the repo uses it")]
 
 
-def _no_kinds(decision: Decision, scene: CheckInput) -> list[Note]:
+def _no_kinds(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     if unseen := check_input.unseen(decision, scene):
-        return [note.skipped(f"{', '.join(unseen)} was not rendered before and after")]
-    return [note.passed("no kind goes, and none drops a version")]
+        return [answer.skipped(f"{', '.join(unseen)} was not rendered before and after")]
+    return [answer.passed("no kind goes, and none drops a version")]
 
 
 def _dropped(pair: ObjectPair) -> list[str]:
@@ -80,7 +86,7 @@ def _served(crd: Mapping[str, Any] | None) -> set[str]:
     return {text(each, "name") for each in sequence(crd, "spec", "versions") if at(each, "served") is not False}
 
 
-async def _used(pair: ObjectPair, client: kube.Client) -> list[Note]:
+async def _used(pair: ObjectPair, client: kube.Client) -> list[CheckAnswer]:
     group, kind = text(pair.before, "spec", "group"), text(pair.before, "spec", "names", "kind")
     for version in _dropped(pair):
         try:
@@ -93,17 +99,23 @@ async def _used(pair: ObjectPair, client: kube.Client) -> list[Note]:
         )
         if found and pair.after is None:
             says = f"{len(found)} objects of kind {kind} go with {pair}: {names}"
-            return [note.failed(says, todo="keep the CRD, or move them first", place=pair.place)]
+            return [
+                answer.failed("crd-removed-with-objects", says, fix="keep the CRD, or move them first", at=pair.place)
+            ]
         if found:
             says = f"{pair} no longer serves {version}, and {len(found)} objects of its kind are there"
-            return [note.person(says, todo=f"see that nobody writes or reads {version}", place=pair.place)]
-    return [note.passed(f"nobody uses {kind}")]
+            return [
+                answer.person(
+                    "crd-version-dropped", says, fix=f"see that nobody writes or reads {version}", at=pair.place
+                )
+            ]
+    return [answer.passed(f"nobody uses {kind}")]
 
 
 # What becomes of volumes whose claims go.
 
 
-async def look_at_volumes(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look_at_volumes(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether the volumes of claims that go are kept."""
     claims = [
         each
@@ -113,30 +125,32 @@ async def look_at_volumes(decision: Decision, scene: CheckInput) -> list[Note]:
     if not claims:
         unseen = check_input.unseen(decision, scene)
         if unseen:
-            return [note.skipped(f"{', '.join(unseen)} was not rendered before and after")]
-        return [note.passed("no claim goes")]
+            return [answer.skipped(f"{', '.join(unseen)} was not rendered before and after")]
+        return [answer.passed("no claim goes")]
     client = scene.client
     if client is None:
-        return [note.skipped(f"{', '.join(map(str, claims))}: {scene.unreached}")]
+        return [answer.skipped(f"{', '.join(map(str, claims))}: {scene.unreached}")]
     return [await _of(each, client) if scene.is_reached(each.cluster) else _unasked(each) for each in claims]
 
 
-def _unasked(pair: ObjectPair) -> Note:
-    return note.skipped(f"{pair}: {pair.cluster or 'its cluster'} was not asked")
+def _unasked(pair: ObjectPair) -> CheckAnswer:
+    return answer.skipped(f"{pair}: {pair.cluster or 'its cluster'} was not asked")
 
 
-async def _of(pair: ObjectPair, client: kube.Client) -> Note:
+async def _of(pair: ObjectPair, client: kube.Client) -> CheckAnswer:
     try:
         claim = await client.get("v1", "PersistentVolumeClaim", pair.id.name, namespace=pair.id.namespace)
         name = text(claim, "spec", "volumeName")
         if not name:
-            return note.passed(f"{pair} has no volume")
+            return answer.passed(f"{pair} has no volume")
         volume = await client.get("v1", "PersistentVolume", name)
     except kube.NotFound:
-        return note.passed(f"{pair} is not in the cluster")
+        return answer.passed(f"{pair} is not in the cluster")
     policy = text(volume, "spec", "persistentVolumeReclaimPolicy")
     if policy == "Retain":
-        return note.passed(f"{pair} goes, and its volume {name} is kept")
+        return answer.passed(f"{pair} goes, and its volume {name} is kept")
     says = f"{pair} goes, and its volume {name} with it ({policy})"
     patch = '{"spec": {"persistentVolumeReclaimPolicy": "Retain"}}'
-    return note.failed(says, todo=f"keep it: kubectl patch pv {name} -p '{patch}'", place=pair.place)
+    return answer.failed(
+        "volume-deleted-with-claim", says, fix=f"keep it: kubectl patch pv {name} -p '{patch}'", at=pair.place
+    )

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from firstlight.commands.decide.checks import check_input, note
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note
 from firstlight.model import versions
 from firstlight.model.change import Matter
 from firstlight.model.decision import Decision
@@ -18,25 +18,31 @@ _WORTH = 1 << 20
 _MOST = 3
 
 
-async def docs_up_to_date(decision: Decision, scene: CheckInput) -> list[Note]:
+async def docs_up_to_date(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """What documentation names of it, and whether that was touched; a version that is stale is a failure."""
     names = sorted({each.component.rpartition("/")[2] for each in check_input.meant(decision, scene)})
     changed = [each for each in scene.paths if file_classification.is_documentation(each)]
     if not names:
         only = all(each.change.matter in (Matter.DOCUMENTATION, Matter.TOOLING) for each in decision.items)
         if only:
-            return [note.skipped("it touches no component that documentation could name")]
-        return [note.person("nothing tells which words to look for", todo="see that the documentation is still right")]
-    notes: list[Note] = []
+            return [answer.skipped("it touches no component that documentation could name")]
+        return [
+            answer.person(
+                "documentation-unchecked",
+                "nothing tells which words to look for",
+                fix="see that the documentation is still right",
+            )
+        ]
+    answers: list[CheckAnswer] = []
     for name in names:
-        notes += _of(name, decision, scene, changed)
-    return notes
+        answers += _of(name, decision, scene, changed)
+    return answers
 
 
-def _of(name: str, decision: Decision, scene: CheckInput, changed: list[str]) -> list[Note]:
+def _of(name: str, decision: Decision, scene: CheckInput, changed: list[str]) -> list[CheckAnswer]:
     places = list(_named(name, scene))
     stale = [
-        note.failed(f"{place.path} still says {name} {old}", todo=f"write {new}", place=place)
+        answer.failed("documentation-stale", f"{place.path} still says {name} {old}", fix=f"write {new}", at=place)
         for place, line in places
         for old, new in _versions(name, decision)
         if re.search(rf"(?<![\w.])v?{re.escape(old.removeprefix('v'))}(?![\w.]*\w)", line)
@@ -45,13 +51,19 @@ def _of(name: str, decision: Decision, scene: CheckInput, changed: list[str]) ->
         return stale
     touched = [each for each in changed if any(place.path == each for place, _ in places)]
     if touched:
-        return [note.passed(f"{', '.join(touched[:_MOST])} names {name}, and is a part of the change")]
+        return [answer.passed(f"{', '.join(touched[:_MOST])} names {name}, and is a part of the change")]
     if not places:
-        return [note.passed(f"no documentation names {name}, so that there is none to change")]
+        return [answer.passed(f"no documentation names {name}, so that there is none to change")]
     first = {place.path: place for place, _ in reversed(places)}
     shown = ", ".join(str(place) for place in sorted(first.values())[:_MOST])
     more = f" and {len(first) - _MOST} more" if len(first) > _MOST else ""
-    return [note.person(f"{shown}{more} names {name}, and was not touched", todo="see that it is still right")]
+    return [
+        answer.person(
+            "documentation-untouched",
+            f"{shown}{more} names {name}, and was not touched",
+            fix="see that it is still right",
+        )
+    ]
 
 
 def _named(name: str, scene: CheckInput) -> Iterator[tuple[Place, str]]:
@@ -89,26 +101,26 @@ _FOLLOWED = "main"
 _BRANCHING_MOST = 5
 
 
-async def own_branch(decision: Decision, scene: CheckInput) -> list[Note]:
+async def own_branch(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether it is on a branch that no engine follows."""
     if scene.history is None:
-        return [note.skipped("the repo has no history")]
+        return [answer.skipped("the repo has no history")]
     names = {each.cluster for each in check_input.touched(decision)}
     clusters = [each for each in scene.after.platform.clusters if each.name in names]
     followed = {each.branch or _FOLLOWED for each in clusters} or {_FOLLOWED}
     head = await scene.history.git.head(scene.history.path)
     if not head.branch:
-        return [note.skipped("no branch is checked out")]
+        return [answer.skipped("no branch is checked out")]
     if head.branch in followed:
         says = f"the work tree is on {head.branch}, which the engine follows"
-        return [note.person(says, todo="git switch -c NAME, and reach it by a merge")]
-    return [note.passed(f"it is on {head.branch}; the engine follows {', '.join(sorted(followed))}")]
+        return [answer.person("branch-followed-by-engine", says, fix="git switch -c NAME, and reach it by a merge")]
+    return [answer.passed(f"it is on {head.branch}; the engine follows {', '.join(sorted(followed))}")]
 
 
-async def committed(decision: Decision, scene: CheckInput) -> list[Note]:
+async def committed(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Whether the work tree has anything besides the change that a hasty commit would sweep in."""
     if scene.history is None:
-        return [note.skipped("the repo has no history")]
+        return [answer.skipped("the repo has no history")]
     status = await scene.history.git.status(scene.history.path)
     others = sorted({each.path for each in status} - {*scene.paths})
     if others:
@@ -116,8 +128,8 @@ async def committed(decision: Decision, scene: CheckInput) -> list[Note]:
             f" and {len(others) - _BRANCHING_MOST} more" if len(others) > _BRANCHING_MOST else ""
         )
         says = f"the work tree has more than this change: {names}"
-        return [note.failed(says, todo="commit or stash it by name, and never git add -A")]
-    return [note.passed("the work tree has nothing besides this change")]
+        return [answer.failed("work-tree-has-more", says, fix="commit or stash it by name, and never git add -A")]
+    return [answer.passed("the work tree has nothing besides this change")]
 
 
 # Whether a secret would get into Git as anybody can read it; what it is, is never said.
@@ -127,14 +139,14 @@ _TODO = "do not push; encrypt it (sops) or make it an ExternalSecret; what was p
 _CLEAR_TEXT_MOST = 5
 
 
-async def no_clear_text(decision: Decision, scene: CheckInput) -> list[Note]:
+async def no_clear_text(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Each object with a secret in clear text."""
-    notes = []
+    answers = []
     for change in (item.change for item in decision.items):
         clear = [each for each in change.fields if each.is_clear]
         if clear:
             more = f" and {len(clear) - _CLEAR_TEXT_MOST} more" if len(clear) > _CLEAR_TEXT_MOST else ""
             names = ", ".join(each.path for each in clear[:_CLEAR_TEXT_MOST]) + more
             says = f"{change.title} is unencrypted in Git: {names}"
-            notes.append(note.failed(says, todo=_TODO, place=clear[0].place))
-    return notes or [note.passed("no secret in clear text comes with it")]
+            answers.append(answer.failed("secret-in-clear", says, fix=_TODO, at=clear[0].place))
+    return answers or [answer.passed("no secret in clear text comes with it")]

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.commands.decide.checks import check_input, note
-from firstlight.commands.decide.checks.check_input import CheckInput
-from firstlight.commands.decide.checks.note import Note, ObjectPair
+from firstlight.commands.decide.checks import answer, check_input
+from firstlight.commands.decide.checks.answer import CheckAnswer
+from firstlight.commands.decide.checks.check_input import CheckInput, ObjectPair
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.change import Matter
 from firstlight.model.decision import CheckState, Decision
@@ -19,45 +19,49 @@ from firstlight.observe import live_objects
 from firstlight.plan import pod_needs
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Each thing that exposes more than before, with its place."""
     pairs = check_input.pairs(decision, scene)
-    notes = [found for each in pairs for found in added_exposures(each)]
+    answers = [found for each in pairs for found in added_exposures(each)]
     machines = [each for each in decision.items if each.change.matter == Matter.MACHINE]
     if machines:
         names = ", ".join(dict.fromkeys(each.change.place.path for each in machines[:3]))
-        notes.append(note.person(f"machine configs differ: {names}", todo="see what they open, and to whom"))
+        answers.append(
+            answer.person(
+                "exposure-unchecked", f"machine configs differ: {names}", fix="see what they open, and to whom"
+            )
+        )
     if unseen := check_input.unseen(decision, scene):
         says = f"what {', '.join(unseen)} deploys could not be compared, since it was not rendered before and after"
-        notes.append(note.person(says, todo="see what its pods and accounts may from now on"))
+        answers.append(answer.person("exposure-unchecked", says, fix="see what its pods and accounts may from now on"))
     if scene.client is not None:
-        notes += await _live(pairs, scene, scene.client)
+        answers += await _live(pairs, scene, scene.client)
     elif any(_is_looked_for(each) for each in pairs):
-        notes.append(note.skipped(f"what is live: {scene.unreached}"))
-    if pairs and not any(each.state in (CheckState.FAILED, CheckState.PERSON) for each in notes):
+        answers.append(answer.skipped(f"what is live: {scene.unreached}"))
+    if pairs and not any(each.state in (CheckState.FAILED, CheckState.PERSON) for each in answers):
         differ = "1 object differs" if len(pairs) == 1 else f"{len(pairs)} objects differ"
-        notes.append(note.passed(f"{differ}, and nothing is exposed that was not before"))
-    return notes
+        answers.append(answer.passed(f"{differ}, and nothing is exposed that was not before"))
+    return answers
 
 
 def _is_looked_for(pair: ObjectPair) -> bool:
     return pair.after is not None and (pod_needs.makes_pods(Object(pair.after)) or pair.id.kind == "Service")
 
 
-async def _live(pairs: tuple[ObjectPair, ...], scene: CheckInput, client: kube.Client) -> list[Note]:
+async def _live(pairs: tuple[ObjectPair, ...], scene: CheckInput, client: kube.Client) -> list[CheckAnswer]:
     """What is live and exposes more than Git says: somebody's hand, or a webhook."""
     wanted = [each for each in pairs if _is_looked_for(each) and scene.is_reached(each.cluster) and each.id.name]
     kinds = await live_objects.read(
         [Object(each.after) for each in wanted if each.after is not None], client, namespace=client.config.namespace
     )
-    notes = []
+    answers = []
     for pair in wanted:
         assert pair.after is not None
         kind = kinds[str(pair.after.get("apiVersion") or ""), pair.id.kind]
         live = kind.live.get(kind.key(pair.id, namespace=client.config.namespace))
         if live is not None:
-            notes += live_only_exposures(pair, live)
-    return notes
+            answers += live_only_exposures(pair, live)
+    return answers
 
 
 # How exposed objects are, and what a change adds to it: rights of pods, of accounts and of networks.
@@ -100,23 +104,31 @@ def exposures_of(value: Mapping[str, Any] | None) -> frozenset[Exposure]:
     return frozenset(_of_pod(mapping(pod_needs.template(item), "spec"))) if pod_needs.makes_pods(item) else frozenset()
 
 
-def added_exposures(pair: ObjectPair) -> list[Note]:
+def added_exposures(pair: ObjectPair) -> list[CheckAnswer]:
     """What an object exposes that it did not expose before."""
-    notes = [_told(pair, each) for each in sorted(exposures_of(pair.after) - exposures_of(pair.before))]
-    todo = "see that it needs them, or give it less"
-    notes += [note.failed(each, todo=todo, place=pair.place) for each in widened(pair)]
+    answers = [_told(pair, each) for each in sorted(exposures_of(pair.after) - exposures_of(pair.before))]
+    fix = "see that it needs them, or give it less"
+    answers += [answer.failed("rights-widened", each, fix=fix, at=pair.place) for each in widened(pair)]
     is_policy = (pair.id.group, pair.id.kind) in _POLICIES
     if is_policy and pair.before is not None and pair.after is not None:
-        notes.append(note.person(f"{pair} is another policy than before", todo=_ALLOWED, place=pair.place))
+        answers.append(
+            answer.person("policy-changed", f"{pair} is another policy than before", fix=_ALLOWED, at=pair.place)
+        )
     if is_policy and pair.is_gone:
         says = f"{pair} is removed, and allows what it forbade"
-        notes.append(note.failed(says, todo="see what protects the same from now on", place=pair.place))
+        answers.append(
+            answer.failed("policy-removed", says, fix="see what protects the same from now on", at=pair.place)
+        )
     if lowered := _lowered(pair):
-        notes.append(note.failed(lowered, todo="keep the level, and exempt the one that needs more", place=pair.place))
-    return notes
+        answers.append(
+            answer.failed(
+                "pod-security-lowered", lowered, fix="keep the level, and exempt the one that needs more", at=pair.place
+            )
+        )
+    return answers
 
 
-def live_only_exposures(declared: ObjectPair, live: Mapping[str, Any]) -> list[Note]:
+def live_only_exposures(declared: ObjectPair, live: Mapping[str, Any]) -> list[CheckAnswer]:
     """What a live object exposes that Git has neither before nor after.
 
     Args:
@@ -125,17 +137,21 @@ def live_only_exposures(declared: ObjectPair, live: Mapping[str, Any]) -> list[N
     """
     known = exposures_of(declared.before) | exposures_of(declared.after)
     return [
-        note.failed(f"{declared} as it is: {each.what}, which Git does not say", todo="see firstlight owners and drift")
+        answer.failed(
+            "exposure-only-live",
+            f"{declared} as it is: {each.what}, which Git does not say",
+            fix="see firstlight owners and drift",
+        )
         for each in sorted(exposures_of(live) - known)
         if each.is_grave
     ]
 
 
-def _told(pair: ObjectPair, exposure: Exposure) -> Note:
+def _told(pair: ObjectPair, exposure: Exposure) -> CheckAnswer:
     says = f"{pair}: {exposure.what}"
     if exposure.is_grave:
-        return note.failed(says, todo="see that it needs this, or take it away", place=pair.place)
-    return note.person(says, todo="see that it needs this", place=pair.place)
+        return answer.failed("exposure-added", says, fix="see that it needs this, or take it away", at=pair.place)
+    return answer.person("exposure-added", says, fix="see that it needs this", at=pair.place)
 
 
 def _of_pod(spec: Mapping[str, Any]) -> Iterator[Exposure]:

@@ -1,19 +1,20 @@
 """Whether everything that changed can be read: YAML, firstlight.yaml, machine configs, and objects by their schema."""
 
 import asyncio
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.clients.talosctl import Talosctl
-from firstlight.commands.decide.checks import check_input, note, object_schema
+from firstlight.commands.decide.checks import answer, check_input, object_schema
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
-from firstlight.commands.decide.checks.note import Note
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDialect
 from firstlight.model.change import Matter
 from firstlight.model.cluster import MachineRole
-from firstlight.model.decision import Decision, Touched
+from firstlight.model.decision import CheckState, Decision, Touched
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.secret import Secret
@@ -27,59 +28,66 @@ _NEEDS = "which nothing deploys"
 """What a diagnostic says of a need; that is for another check."""
 
 
-async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """What is wrong, in the order in which it would be noticed."""
     paths = [each for each in scene.paths if each.endswith(YAML) and scene.after.tree.is_file(each)]
     matters = {item.change.place.path: item.change.matter for item in decision.items}
     broken = [found for path in paths for found in _yaml(path, matters.get(path), scene)]
-    notes = [*broken, *_declaration(scene), *_diagnostics(scene)]
-    notes += await look_at_machine_configs(decision, scene)
-    notes += await object_schema.look(decision, scene)
+    answers = [*broken, *_declaration(scene), *_diagnostics(scene)]
+    answers += await look_at_machine_configs(decision, scene)
+    answers += await object_schema.look(decision, scene)
     if paths and not any(each.place and each.place.path in paths for each in broken):
-        notes.insert(0, note.passed(f"{len(paths)} changed YAML file{'' if len(paths) == 1 else 's'} can be read"))
-    return notes
+        answers.insert(0, answer.passed(f"{len(paths)} changed YAML file{'' if len(paths) == 1 else 's'} can be read"))
+    return answers
 
 
-def _yaml(path: str, matter: Matter | None, scene: CheckInput) -> Iterator[Note]:
+def _yaml(path: str, matter: Matter | None, scene: CheckInput) -> Iterator[CheckAnswer]:
     """A file as its reader sees it: Talos has other rules than Kubernetes."""
     data = scene.after.tree.bytes(path)
     if data is None:
         return
     if matter in _TEMPLATED and (b"{{" in data or b"{%" in data):
-        yield note.skipped(f"{path} is a template")
+        yield answer.skipped(f"{path} is a template")
         return
     dialect = YamlDialect.TALOS if matter == Matter.MACHINE else YamlDialect.KUBERNETES
     for diagnostic in yaml_reader.read(data, path, dialect=dialect).diagnostics:
         if diagnostic.severity == Severity.ERROR:
-            yield _failed(diagnostic)
+            yield answer.of_diagnostic(CheckState.FAILED, diagnostic)
         elif diagnostic.severity == Severity.WARNING:
-            yield note.person(diagnostic.message, todo=diagnostic.fix, place=diagnostic.place)
+            yield answer.of_diagnostic(CheckState.PERSON, diagnostic)
 
 
-def _declaration(scene: CheckInput) -> Iterator[Note]:
+def _declaration(scene: CheckInput) -> Iterator[CheckAnswer]:
     """firstlight.yaml, if there is one; what is wrong with it has diagnostics."""
     platform = scene.after.platform
     if platform.declared is not None and declaration_form.FILE in scene.paths:
-        yield note.passed(f"{declaration_form.FILE} is valid")
+        yield answer.passed(f"{declaration_form.FILE} is valid")
     elif platform.is_misdeclared:
         wrong = [
             each
             for each in platform.diagnostics
             if each.place.path == declaration_form.FILE and each.severity == Severity.ERROR
         ]
-        yield from (_failed(each) for each in wrong)
+        yield from (answer.of_diagnostic(CheckState.FAILED, each) for each in wrong)
         if not wrong:
-            yield note.failed(f"{declaration_form.FILE} is wrong", todo="see: firstlight inventory")
+            yield answer.failed(
+                "declaration-wrong", f"{declaration_form.FILE} is wrong", fix="see: firstlight inventory"
+            )
 
 
-def _diagnostics(scene: CheckInput) -> Iterator[Note]:
+def _diagnostics(scene: CheckInput) -> Iterator[CheckAnswer]:
     """What the repo's reader did not find wrong before, and does now."""
-    before = {(each.place.path, each.message) for each in scene.before.platform.diagnostics} if scene.before else set()
+    before = {_known_by(each) for each in scene.before.platform.diagnostics} if scene.before else set()
     read = {path for path in scene.paths if path.endswith(YAML)}
     for each in _wrong(scene.after.platform.diagnostics):
         is_said = each.place.path == declaration_form.FILE and scene.after.platform.is_misdeclared
-        if (each.place.path, each.message) not in before and not is_said and not _is_of_file(each, scene, read):
-            yield _failed(each)
+        if _known_by(each) not in before and not is_said and not _is_of_file(each, scene, read):
+            yield answer.of_diagnostic(CheckState.FAILED, each)
+
+
+def _known_by(diagnostic: Diagnostic) -> tuple[str, str, str]:
+    """What makes it the same after lines have moved."""
+    return diagnostic.code, diagnostic.place.path, diagnostic.message
 
 
 def _wrong(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
@@ -92,14 +100,10 @@ def _is_of_file(diagnostic: Diagnostic, scene: CheckInput, read: set[str]) -> bo
         return False
     data = scene.after.tree.bytes(diagnostic.place.path)
     return data is not None and any(
-        each.message == diagnostic.message
+        (each.code, each.places) == (diagnostic.code, diagnostic.places)
         for dialect in YamlDialect
         for each in yaml_reader.read(data, diagnostic.place.path, dialect=dialect).diagnostics
     )
-
-
-def _failed(diagnostic: Diagnostic) -> Note:
-    return note.failed(diagnostic.message, todo=diagnostic.fix, place=diagnostic.place)
 
 
 # Machine configs as talosctl validates them: made of the repo's drafts with keys that are thrown away.
@@ -108,61 +112,73 @@ def _failed(diagnostic: Diagnostic) -> Note:
 _AT_ONCE = 2
 
 
-async def look_at_machine_configs(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look_at_machine_configs(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """Every machine of the clusters whose machine files differ."""
     names = sorted({name for item in decision.items if item.change.matter == Matter.MACHINE for name in item.clusters})
     if not names:
         return []
     if scene.talosctl is None:
-        todo = "firstlight tools install talosctl"
-        return [note.skipped("the machine configs were not validated: there is no talosctl", todo=todo)]
-    notes: list[Note] = []
+        fix = "firstlight tools install talosctl"
+        return [answer.skipped("the machine configs were not validated: there is no talosctl", fix=fix)]
+    answers: list[CheckAnswer] = []
     for name in names:
-        notes += await _of_cluster(name, scene, Talosctl(scene.talosctl))
-    return notes
+        answers += await _of_cluster(name, scene, Talosctl(scene.talosctl))
+    return answers
 
 
-async def _of_cluster(name: str, scene: CheckInput, client: Talosctl) -> list[Note]:
+async def _of_cluster(name: str, scene: CheckInput, client: Talosctl) -> list[CheckAnswer]:
     cluster = scene.after.platform.cluster(name)
     if cluster is None:
         return []
     if cluster.omni_template:
         return [
-            note.skipped(
-                f"{name}: Omni makes and validates the machine configs", todo="omnictl cluster template validate"
+            answer.skipped(
+                f"{name}: Omni makes and validates the machine configs", fix="omnictl cluster template validate"
             )
         ]
     drafts, diagnostics = machine_drafts.machine_drafts(scene.after.platform, cluster, tree=scene.after.tree)
     wrong = [each for each in diagnostics if each.severity == Severity.ERROR]
     if wrong:
-        return [note.failed(each.message, todo=each.fix, place=each.place) for each in wrong]
+        return [answer.of_diagnostic(CheckState.FAILED, each) for each in wrong]
     if not drafts:
-        return [note.skipped(f"{name}: the repo declares no machines of which configs could be made")]
+        return [answer.skipped(f"{name}: the repo declares no machines of which configs could be made")]
     secrets = await client.gen_secrets(talos_version=cluster.talos)
     limit = asyncio.Semaphore(_AT_ONCE)
     found = await asyncio.gather(*(_validated(each, secrets, client, limit) for each in drafts))
-    notes = [each for some in found for each in some]
+    answers = [each for some in found for each in some]
     fine = [draft.machine.name for draft, some in zip(drafts, found, strict=True) if not some]
-    return [*notes, note.passed(f"talosctl accepts the config of {', '.join(fine)}")] if fine else notes
+    return [*answers, answer.passed(f"talosctl accepts the config of {', '.join(fine)}")] if fine else answers
 
 
-async def _validated(draft: MachineDraft, secrets: Secret, client: Talosctl, limit: asyncio.Semaphore) -> list[Note]:
+async def _validated(
+    draft: MachineDraft, secrets: Secret, client: Talosctl, limit: asyncio.Semaphore
+) -> list[CheckAnswer]:
     name, place = draft.machine.name, draft.machine.place
     pieces = [*draft.patches, *([draft.whole] if draft.whole is not None else [])]
     if locked := [each.reference for each in pieces if each.text is None]:
-        return [note.skipped(f"{name}: {', '.join(locked)} is encrypted, and is not decrypted for a check")]
+        return [answer.skipped(f"{name}: {', '.join(locked)} is encrypted, and is not decrypted for a check")]
     async with limit:
         try:
             validation = await client.validate(await _made(draft, secrets, client))
         except talosctl.TalosRejected as error:
-            todo = "see the patches of this machine"
-            return [note.failed(f"{name}: no config comes of its declaration: {error.detail}", todo=todo, place=place)]
+            fix = "see the patches of this machine"
+            return [
+                answer.failed(
+                    "machine-config-not-made",
+                    f"{name}: no config comes of its declaration: {error.detail}",
+                    fix=fix,
+                    at=place,
+                )
+            ]
         except errors.UsageError as error:
-            return [note.failed(f"{name}: {error.message}", todo=error.hint, place=place)]
-    notes = [
-        note.failed(f"{name}: {each}", todo="correct it in the patches", place=place) for each in validation.problems
+            return [answer.failed("machine-config-not-made", f"{name}: {error.message}", fix=error.hint, at=place)]
+    answers = [
+        answer.failed("machine-config-wrong", f"{name}: {each}", fix="correct it in the patches", at=place)
+        for each in validation.problems
     ]
-    return notes + [note.person(f"{name}: {each}", place=place) for each in validation.warnings]
+    return answers + [
+        answer.person("machine-config-doubtful", f"{name}: {each}", at=place) for each in validation.warnings
+    ]
 
 
 async def _made(draft: MachineDraft, secrets: Secret, client: Talosctl) -> Secret:
@@ -188,43 +204,44 @@ async def _made(draft: MachineDraft, secrets: Secret, client: Talosctl) -> Secre
 # Whether the touched components can be rendered, before and after.
 
 
-async def look_at_rendering(decision: Decision, scene: CheckInput) -> list[Note]:
+async def look_at_rendering(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
     """What of it cannot be rendered, and whether it could be before."""
     touched = check_input.touched(decision)
     if not touched:
-        return [note.skipped("it belongs to no component that could be rendered")]
+        return [answer.skipped("it belongs to no component that could be rendered")]
     if scene.unrendered:
-        return [note.skipped(f"nothing was rendered: {scene.unrendered}")]
-    notes = [found for each in touched for found in _of(each, scene)]
+        return [answer.skipped(f"nothing was rendered: {scene.unrendered}")]
+    answers = [found for each in touched for found in _of(each, scene)]
     fine = [each for each in touched if not _errors(scene.after, each)]
-    if fine and not notes:
+    if fine and not answers:
         names = ", ".join(dict.fromkeys(each.component for each in fine))
-        notes.append(note.passed(f"rendered before and after: {names}" if scene.before else f"rendered: {names}"))
-    return notes
+        answers.append(answer.passed(f"rendered before and after: {names}" if scene.before else f"rendered: {names}"))
+    return answers
 
 
-def _of(touched: Touched, scene: CheckInput) -> list[Note]:
+def _of(touched: Touched, scene: CheckInput) -> list[CheckAnswer]:
     name = f"{touched.component} of {touched.cluster}"
     if not scene.after.rendered(touched.cluster, touched.component):
         if scene.after.component(touched.cluster, touched.component) is None:
             return []  # it is removed
-        return [note.skipped(f"{name} was not rendered")]
+        return [answer.skipped(f"{name} was not rendered")]
     after = _errors(scene.after, touched)
     before = _errors(scene.before, touched) if scene.before is not None else ()
     if not after:
-        was = [note.passed(f"{name} is rendered now, and could not be before: {before[0].message}")] if before else []
+        was = [answer.passed(f"{name} is rendered now, and could not be before: {before[0].message}")] if before else []
         return was
     found = []
     for each in after:
         says = f"{name} cannot be rendered: {each.message}"
         if scene.is_offline and _is_elsewhere(each):
-            found.append(note.skipped(says, todo=each.fix))
+            found.append(answer.skipped(says, fix=each.fix))
         elif before:
             # The change has not broken it, and what is wrong may be this computer's: a chart that it cannot fetch.
-            found.append(note.person(f"{says}, and could not be before", todo=each.fix, place=each.place))
+            doubt = dataclasses.replace(each, severity=Severity.WARNING, message=f"{says}, and could not be before")
+            found.append(answer.of_diagnostic(CheckState.PERSON, doubt))
         else:
-            todo = each.fix or f"see: firstlight render {touched.component}"
-            found.append(note.failed(says, todo=todo, place=each.place))
+            fix = each.fix or f"see: firstlight render {touched.component}"
+            found.append(answer.of_diagnostic(CheckState.FAILED, dataclasses.replace(each, message=says, fix=fix)))
     return found
 
 

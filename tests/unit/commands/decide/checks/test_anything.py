@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 
 from firstlight.commands.decide.checks import capacity, monitoring, object_schema, performance, rollback, security
+from firstlight.commands.decide.checks.check_input import ObjectPair
 from firstlight.commands.decide.checks.monitoring import WatchedComponent
-from firstlight.commands.decide.checks.note import ObjectPair
 from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
 from firstlight.model.rendition import Object

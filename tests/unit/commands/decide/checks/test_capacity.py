@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from firstlight.commands.decide.checks import capacity
+from firstlight.commands.decide.checks.answer import CheckAnswer
 from firstlight.commands.decide.checks.capacity import Amount
-from firstlight.commands.decide.checks.note import Note, ObjectPair
+from firstlight.commands.decide.checks.check_input import ObjectPair
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import CheckState
 from firstlight.model.place import Place
@@ -58,7 +59,7 @@ def pod(on: str, *containers: dict[str, Any], app: str = "other", phase: str = "
     }
 
 
-def judge(before: Any, after: Any, nodes: list[Any], pods: list[Any] | None = None) -> list[Note]:
+def judge(before: Any, after: Any, nodes: list[Any], pods: list[Any] | None = None) -> list[CheckAnswer]:
     return capacity.judged_capacity(
         capacity.resource_demands((pair(before, after),)), capacity.node_capacities(nodes, pods or [])
     )
@@ -118,14 +119,14 @@ def test_there_is_room() -> None:
     (found,) = judge(None, workload(container("1"), replicas=2), [node("a"), node("b")], [pod("a", container("1"))])
 
     assert found.state == CheckState.PASSED
-    assert found.says == "the change asks for 2 CPU more, and 7 CPU and 16Gi is free on 2 nodes"
+    assert found.message == "the change asks for 2 CPU more, and 7 CPU and 16Gi is free on 2 nodes"
 
 
 def test_there_is_no_room_in_all() -> None:
     (found,) = judge(workload(container("3")), workload(container("3"), replicas=4), [node("a"), node("b")])
 
     assert found.state == CheckState.FAILED
-    assert "asks for 9 CPU more" in found.says
+    assert "asks for 9 CPU more" in found.message
 
 
 def test_no_node_is_large_enough() -> None:
@@ -134,7 +135,7 @@ def test_no_node_is_large_enough() -> None:
     )
 
     assert found.state == CheckState.FAILED
-    assert "no node has that: a has 2 CPU" in found.says
+    assert "no node has that: a has 2 CPU" in found.message
 
 
 def test_pods_that_have_ended_take_nothing() -> None:
@@ -149,7 +150,7 @@ def test_it_fits_once_the_old_one_has_gone() -> None:
     )
 
     assert found.state == CheckState.PERSON
-    assert "once an old one has gone from a" in found.says
+    assert "once an old one has gone from a" in found.message
 
 
 def test_a_pod_on_every_node_must_fit_on_each() -> None:
@@ -161,14 +162,14 @@ def test_a_pod_on_every_node_must_fit_on_each() -> None:
     assert judge(before, after, [node("a"), node("b")], full)[0].state == CheckState.PASSED, "the old pod goes first"
     (found,) = judge(before, after, [node("a"), node("b")], [*there, pod("b", container("2.5"))])
     assert found.state == CheckState.FAILED
-    assert "which b (500m CPU and 8Gi free) does not have" in found.says
+    assert "which b (500m CPU and 8Gi free) does not have" in found.message
 
 
 def test_no_node_takes_it() -> None:
     (found,) = judge(None, workload(container("1")), [node("a", taint="node-role.kubernetes.io/control-plane")])
 
     assert found.state == CheckState.FAILED
-    assert found.says.startswith(
+    assert found.message.startswith(
         "no node takes a pod of Deployment web/web: taint node-role.kubernetes.io/control-plane"
     )
 
@@ -177,4 +178,4 @@ def test_what_goes_needs_no_room() -> None:
     (found,) = judge(workload(container("2")), None, [node("a")], [pod("a", container("4"))])
 
     assert found.state == CheckState.PASSED
-    assert "2 CPU less" in found.says
+    assert "2 CPU less" in found.message

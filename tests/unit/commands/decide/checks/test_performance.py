@@ -12,7 +12,7 @@ BEFORE = Measured(uid="u", restarts={"web/p/1/c": 2}, api=0.02, probes={"https:/
 
 def after(**changes: object) -> list[tuple[CheckState, str]]:
     now = msgspec.structs.replace(BEFORE, **changes)
-    return [(each.state, each.says) for each in performance.compared_measurements(BEFORE, now)]
+    return [(each.state, each.message) for each in performance.compared_measurements(BEFORE, now)]
 
 
 def test_nothing_became_worse() -> None:
@@ -48,7 +48,7 @@ def test_without_a_baseline_somebody_has_to_look() -> None:
     (found,) = performance.compared_measurements(None, BEFORE)
 
     assert found.state == CheckState.PERSON
-    assert found.says == "there is no baseline: 1 pod, 20 ms for an answer of the API"
+    assert found.message == "there is no baseline: 1 pod, 20 ms for an answer of the API"
 
 
 def test_another_cluster_is_not_compared() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from firstlight.commands.decide.checks import security
-from firstlight.commands.decide.checks.note import ObjectPair
+from firstlight.commands.decide.checks.check_input import ObjectPair
 from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from firstlight.commands.decide.checks import rollback
-from firstlight.commands.decide.checks.note import ObjectPair
+from firstlight.commands.decide.checks.check_input import ObjectPair
 from firstlight.model.cluster import Cluster, Network
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import CheckState
@@ -144,4 +144,4 @@ def test_networks_of_a_cluster() -> None:
     (found,) = rollback.irreversible_networks([one], [other])
     assert found.state == FAILED
     assert found.place == place
-    assert found.says.startswith("the pods of infra are in 10.2.0.0/16 instead of 10.1.0.0/16")
+    assert found.message.startswith("the pods of infra are in 10.2.0.0/16 instead of 10.1.0.0/16")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from firstlight.commands.decide.checks import security
-from firstlight.commands.decide.checks.note import Note, ObjectPair
+from firstlight.commands.decide.checks.answer import CheckAnswer
+from firstlight.commands.decide.checks.check_input import ObjectPair
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import CheckState
 from firstlight.model.place import Place
@@ -33,7 +34,7 @@ def policy(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
 
 
-def added(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[Note]:
+def added(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[CheckAnswer]:
     one = ObjectPair(id=ObjectId.of(after or before or {}), place=Place("web.yaml", 4), before=before, after=after)
     return security.added_exposures(one)
 
@@ -65,8 +66,8 @@ def test_what_a_pod_may(after: dict[str, Any], state: CheckState, says: str) -> 
     for before in (deployment(), None):
         (found,) = added(before, after)
         assert found.state == state
-        assert says in found.says
-        assert found.says.startswith("Deployment web/web: ")
+        assert says in found.message
+        assert found.message.startswith("Deployment web/web: ")
         assert found.place == Place("web.yaml", 4)
     assert added(after, after) == []
     assert added(after, deployment()) == []
@@ -77,11 +78,11 @@ def test_what_only_moves_to_another_container_is_told() -> None:
     before = deployment({"securityContext": {"privileged": True}})
     after = deployment({"name": "other", "securityContext": {"privileged": True}})
 
-    assert [each.says for each in added(before, after)] == ["Deployment web/web: container other is privileged"]
+    assert [each.message for each in added(before, after)] == ["Deployment web/web: container other is privileged"]
 
 
 def test_levels_of_pod_security() -> None:
-    assert [each.says for each in added(namespace("restricted"), namespace("baseline"))] == [
+    assert [each.message for each in added(namespace("restricted"), namespace("baseline"))] == [
         "Namespace web enforces baseline instead of restricted pods"
     ]
     assert added(namespace("baseline"), namespace())[0].state == FAILED
@@ -91,7 +92,7 @@ def test_levels_of_pod_security() -> None:
 
 
 def test_policies() -> None:
-    assert [(each.state, each.says) for each in added(policy(), None)] == [
+    assert [(each.state, each.message) for each in added(policy(), None)] == [
         (FAILED, "NetworkPolicy web/web is removed, and allows what it forbade")
     ]
     assert [each.state for each in added(policy(), policy(ingress=[{}]))] == [PERSON]
@@ -110,5 +111,5 @@ def test_what_is_live_and_not_in_git() -> None:
 
     (found,) = security.live_only_exposures(declared, deployment({"securityContext": {"privileged": True}}))
 
-    assert found.says == "Deployment web/web as it is: container web is privileged, which Git does not say"
+    assert found.message == "Deployment web/web as it is: container web is privileged, which Git does not say"
     assert security.live_only_exposures(declared, deployment()) == []
