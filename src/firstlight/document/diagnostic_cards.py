@@ -16,7 +16,7 @@ from firstlight.document import yaml_reader
 from firstlight.model.diagnostic import Severity
 
 FILE = "diagnostics.yaml"
-AUDIT = "commands/audit"
+AUDIT = "commands/audit/rules"
 DOCTOR = "commands/doctor"
 """The rooms that judge by their cards, and have more in them."""
 _SYMPTOMS = "symptoms.yaml"
@@ -65,7 +65,7 @@ def _all() -> Iterator[DiagnosticCard]:
     root = importlib.resources.files("firstlight")
     for home, file in _files(root, ""):
         yield from read(file.read_bytes(), home=home)
-    for file in sorted(root.joinpath(AUDIT, "rules").iterdir(), key=lambda each: each.name):
+    for file in sorted(root.joinpath(AUDIT).iterdir(), key=lambda each: each.name):
         yield from read_rules(file.read_bytes(), home=AUDIT)
     yield from read_symptoms(root.joinpath(DOCTOR, _SYMPTOMS).read_bytes(), home=DOCTOR)
 

@@ -61,6 +61,6 @@ def test_rules_of_the_audit_are_cards() -> None:
 def test_cards_of_the_product() -> None:
     found = diagnostic_cards.cards()
 
-    assert found["cni-missing"].home == "commands/audit"
+    assert found["cni-missing"].home == "commands/audit/rules"
     assert found["crash-loop"].home == "commands/doctor"
     assert len(found) > 100

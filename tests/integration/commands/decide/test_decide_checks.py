@@ -213,7 +213,7 @@ async def test_who_uses_a_kind_that_goes(kube: clients_kube.Client, namespace: s
         await until(is_served, "the kind")
         (found,) = await removals.kinds_in_use(decision, scene)
         assert found.state == CheckState.FAILED
-        assert f"1 objects of kind Box go with CustomResourceDefinition boxes.{group}: {namespace}/one" in found.says
+        assert f"1 objects of kind Box go with CustomResourceDefinition boxes.{group}: {namespace}/one" in found.message
     finally:
         await kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"boxes.{group}")
 
@@ -275,7 +275,7 @@ async def test_volumes_of_claims_that_go(kube: clients_kube.Client, namespace: s
         for name in ("kept", "lost"):
             await kube.delete("v1", "PersistentVolume", f"{namespace}-{name}")
 
-    assert [(each.state, each.says) for each in found] == [
+    assert [(each.state, each.message) for each in found] == [
         (CheckState.PASSED, f"PersistentVolumeClaim {namespace}/kept goes, and its volume {namespace}-kept is kept"),
         (
             CheckState.FAILED,
@@ -309,10 +309,12 @@ async def test_machine_configs_are_validated_by_talosctl(tmp_path: Path) -> None
 
     notes = await syntax.look_at_machine_configs(decision, scene)
 
-    assert [each.says for each in notes if each.state == CheckState.PASSED] == ["talosctl accepts the config of cp-1"]
+    assert [each.message for each in notes if each.state == CheckState.PASSED] == [
+        "talosctl accepts the config of cp-1"
+    ]
     (wrong,) = (each for each in notes if each.state == CheckState.FAILED)
-    assert wrong.says.startswith("worker-1: ")
-    assert "sysctlz" in wrong.says
+    assert wrong.message.startswith("worker-1: ")
+    assert "sysctlz" in wrong.message
 
 
 ROOT = """
@@ -357,7 +359,7 @@ async def test_whether_the_engine_has_the_commit(flux: tests_flux.Flux, tmp_path
             before=before, client=flux.kube, cluster="home",
             history=CommitRange(git=Git(Path(git)), path=tmp_path / "clone", base=old, head=head),
         )  # fmt: skip
-        return [(each.state, each.says) for each in await health.look(decision, scene)]
+        return [(each.state, each.message) for each in await health.look(decision, scene)]
 
     called = f"Kustomization {space}/{name}"
     assert (CheckState.PASSED, f"{called} has applied it, at {old[:7]}") in await told(old)
