@@ -39,35 +39,56 @@ HINTS = FormHints(
 
 
 @pytest.mark.parametrize(
-    ("text", "says", "hint"),
+    ("text", "code", "message", "fix"),
     [
-        ("name: a\nmod: fast", "f.yaml:2:1: mod is no field", "Did you mean mode?"),
-        ("name: a\ntitle: b", "f.yaml:2:1: title is no field", "Did you mean name?"),
-        ("mode: fast", "f.yaml:1:1: name is missing", "Write name: …"),
-        ("name: a\nparts: [{}]", "f.yaml:2:9: parts[0].id is missing", "Write id: web"),
-        ("name: a\nmode: fats", "f.yaml:2:1: mode must be fast or slow", "Did you mean fast?"),
-        ("name: 1.10", "f.yaml:1:1: name must be a text", 'Write it in quotes: "1.1".'),
-        ("name: a\nparts: web", "f.yaml:2:1: parts must be a list (- item)", "Write [web]."),
-        ("name: a\nparts:", "f.yaml:2:1: parts must be a list (- item)", "Write [], or leave the key out."),
-        ("name: a\nlabels:", "f.yaml:2:1: labels must be a mapping (key: value)", "Write {}, or leave the key out."),
-        ("name: a\nlabels: {a: 1}", "f.yaml:2:10: labels.a is no label", "Write a word."),
-        ("name: a\neither: 1", "f.yaml:2:1: either is neither of the two", "Choose one."),
-        ("name: a\neither: [{id: 2}]", "f.yaml:2:11: either[0].id must be a text", 'Write it in quotes: "2".'),
-        ("name: a\nparts: [{id: a, count: 0}]", "f.yaml:2:17: parts[0].count must be at least 1", ""),
-        ("name: abcdef", "f.yaml:1:1: name is longer than 5 characters", ""),
-        ("name: a\nodd: {a: 1, b: 2}", "f.yaml:2:1: odd is not as it must be (maxProperties)", ""),
-        ("name: a\nname: b", "f.yaml:2:1: name is given twice", None),
-        ("name: a\n---\nname: b", "f.yaml: it must be one document", "Write one, without ---."),
-        ("", "f.yaml: it must be one document", "Write one, without ---."),
+        ("name: a\nmod: fast", "field-unknown", "f.yaml:2:1: mod is no field", "Did you mean mode?"),
+        ("name: a\ntitle: b", "field-unknown", "f.yaml:2:1: title is no field", "Did you mean name?"),
+        ("mode: fast", "field-missing", "f.yaml:1:1: name is missing", "Write name: …"),
+        ("name: a\nparts: [{}]", "field-missing", "f.yaml:2:9: parts[0].id is missing", "Write id: web"),
+        ("name: a\nmode: fats", "field-wrong", "f.yaml:2:1: mode must be fast or slow", "Did you mean fast?"),
+        ("name: 1.10", "field-wrong", "f.yaml:1:1: name must be a text", 'Write it in quotes: "1.1".'),
+        ("name: a\nparts: web", "field-wrong", "f.yaml:2:1: parts must be a list (- item)", "Write [web]."),
+        (
+            "name: a\nparts:",
+            "field-wrong",
+            "f.yaml:2:1: parts must be a list (- item)",
+            "Write [], or leave the key out.",
+        ),
+        (
+            "name: a\nlabels:",
+            "field-wrong",
+            "f.yaml:2:1: labels must be a mapping (key: value)",
+            "Write {}, or leave the key out.",
+        ),
+        ("name: a\nlabels: {a: 1}", "field-wrong", "f.yaml:2:10: labels.a is no label", "Write a word."),
+        ("name: a\neither: 1", "field-wrong", "f.yaml:2:1: either is neither of the two", "Choose one."),
+        (
+            "name: a\neither: [{id: 2}]",
+            "field-wrong",
+            "f.yaml:2:11: either[0].id must be a text",
+            'Write it in quotes: "2".',
+        ),
+        ("name: a\nparts: [{id: a, count: 0}]", "field-wrong", "f.yaml:2:17: parts[0].count must be at least 1", ""),
+        ("name: abcdef", "field-wrong", "f.yaml:1:1: name is longer than 5 characters", ""),
+        ("name: a\nodd: {a: 1, b: 2}", "field-wrong", "f.yaml:2:1: odd is not as it must be (maxProperties)", ""),
+        ("name: a\nname: b", "key-given-twice", "f.yaml:2:1: name is given twice", None),
+        (
+            "name: a\n---\nname: b",
+            "one-document-expected",
+            "f.yaml: it must be one document",
+            "Write one, without ---.",
+        ),
+        ("", "one-document-expected", "f.yaml: it must be one document", "Write one, without ---."),
     ],
 )
-def test_each_mistake_has_its_place_and_a_way_out(text: str, says: str, hint: str | None) -> None:
+def test_each_mistake_has_its_place_and_a_way_out(text: str, code: str, message: str, fix: str | None) -> None:
     with pytest.raises(FormMistakes) as caught:
         mistakes.parsed(text.encode(), "f.yaml", Form, hints=HINTS)
 
-    assert caught.value.message.startswith(says)
+    assert caught.value.message.startswith(message)
     assert caught.value.path == "f.yaml"
-    assert hint in (None, caught.value.hint)
+    assert [each.code for each in caught.value.diagnostics] == [code]
+    assert fix in (None, caught.value.hint)
 
 
 def test_all_mistakes_are_told_at_once() -> None:

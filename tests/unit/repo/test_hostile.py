@@ -145,6 +145,5 @@ def test_a_tab_is_explained(repo: Path) -> None:
     found = everything(repo)
 
     (diagnostic,) = [each for each in found.diagnostics if each.place.path == "clusters/home/tab.yaml"]
-    assert (diagnostic.severity, diagnostic.place.line) == (Severity.ERROR, 3)
-    assert "tab" in diagnostic.message
-    assert "space" in diagnostic.message + diagnostic.fix
+    assert (diagnostic.code, diagnostic.severity, diagnostic.place.line) == ("yaml-wrong", Severity.ERROR, 3)
+    assert "space" in diagnostic.fix

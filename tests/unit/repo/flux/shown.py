@@ -20,7 +20,8 @@ def text(found: ReaderResult) -> str:
         lines += ["unreached"]
         lines += [f"  {each.id} ({each.place}): {each.doubt}" for each in found.unreached] + [""]
     lines += [
-        f"{each.severity} {each.place} {each.message}" + _if(" | ", each.fix) for each in sorted(found.diagnostics)
+        f"{each.severity} {each.code} {each.place} {each.message}" + _if(" | ", each.fix)
+        for each in sorted(found.diagnostics)
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 

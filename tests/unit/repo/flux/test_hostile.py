@@ -93,7 +93,7 @@ def test_kustomizations_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found = flux.read(tree)
 
     assert len(found.origins) == 50
-    assert [each.message for each in found.diagnostics] == ["a cluster has more than 50 Kustomizations"]
+    assert [each.code for each in found.diagnostics] == ["flux-cluster-too-large"]
 
 
 def test_a_tree_that_grows_by_itself(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ spec:
     found = flux.read(tree)
 
     assert time.process_time() - begin < 5
-    assert any("again and again" in each.message for each in found.diagnostics)
+    assert any(each.code == "flux-variables-unsettled" for each in found.diagnostics)
 
 
 def test_nothing_outside_is_read(tmp_path: Path) -> None:
@@ -166,4 +166,4 @@ def test_roots_that_others_know(tmp_path: Path) -> None:
         ("lab", "lab", Place("lab")),
         ("none", "none", place),
     ]
-    assert [each.message for each in found.diagnostics] == ["the path none does not exist"]
+    assert [(each.code, each.place.path) for each in found.diagnostics] == [("flux-path-missing", "Taskfile.yaml")]

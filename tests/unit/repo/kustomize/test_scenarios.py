@@ -43,5 +43,8 @@ def test_diagnostics(name: str) -> None:
     build = kustomize.build(tree, "app")
 
     said = sorted({*build.diagnostics, *tree.diagnostics})
-    lines = [f"{each.severity} {each.place} {each.message}" + (f" | {each.fix}" if each.fix else "") for each in said]
+    lines = [
+        f"{each.severity} {each.code} {each.place} {each.message}" + (f" | {each.fix}" if each.fix else "")
+        for each in said
+    ]
     assert "".join(f"{line}\n" for line in lines) == (SCENARIOS / name / "diagnostics.txt").read_text()
