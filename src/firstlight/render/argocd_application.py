@@ -74,7 +74,9 @@ def later_ones(objects: Sequence[Object], origin: Origin, namespace: str) -> tup
         found[id] = each
     diagnostics = [
         Diagnostic.warning(
-            "?", f"{each.kind} {each.name} comes from several sources; the last one counts", at=origin.place
+            "argocd-object-repeated",
+            f"{each.kind} {each.name} comes from several sources; the last one counts",
+            at=origin.place,
         )
         for each in repeated
     ]
@@ -109,7 +111,9 @@ async def _part(spec: SourceSpec, source: Source, work: _Work) -> RawObjects:
         case _:
             reason = source.reason if isinstance(source, Unresolved) else "its source is not known"
             return RawObjects(
-                diagnostics=(Diagnostic.unknown("?", f"it cannot be rendered: {reason}", at=work.origin.place),)
+                diagnostics=(
+                    Diagnostic.unknown("render-not-possible", f"it cannot be rendered: {reason}", at=work.origin.place),
+                )
             )
 
 
@@ -132,7 +136,7 @@ async def _directory(spec: SourceSpec, path: str, work: _Work) -> RawObjects:
         made = _plain(spec, path, work)
     else:
         message = "it cannot be rendered: a plugin makes its manifests, and it is not run"
-        made = RawObjects(diagnostics=(Diagnostic.unknown("?", message, at=origin.place),))
+        made = RawObjects(diagnostics=(Diagnostic.unknown("render-not-possible", message, at=origin.place),))
     return dataclasses.replace(made, diagnostics=(*said, *made.diagnostics))
 
 

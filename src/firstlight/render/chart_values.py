@@ -41,9 +41,9 @@ class GivenValues:
 
 
 class _Problem(Exception):
-    def __init__(self, severity: Severity, message: str, hint: str = "") -> None:
+    def __init__(self, severity: Severity, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.severity, self.message, self.hint = severity, message, hint
+        self.severity, self.code, self.message, self.hint = severity, code, message, hint
 
 
 async def gather(
@@ -71,7 +71,7 @@ async def gather(
             if not each.optional:
                 diagnostics.append(
                     Diagnostic(
-                        code="?",
+                        code=problem.code,
                         severity=problem.severity,
                         message=problem.message,
                         places=(each.place,),
@@ -101,7 +101,9 @@ def merged(given: GivenValues) -> tuple[dict[str, Any], list[Diagnostic]]:
         try:
             helm_set.put(whole, piece.line, as_text=piece.as_text)
         except helm_set.BadSetting as error:
-            diagnostics.append(Diagnostic.error("?", f"a single value cannot be set: {error}", at=piece.place))
+            diagnostics.append(
+                Diagnostic.error("helm-set-wrong", f"a single value cannot be set: {error}", at=piece.place)
+            )
     return laid_over(whole, own), diagnostics
 
 
@@ -152,7 +154,7 @@ async def _piece(values: Values, questions: RenderQuestions, *, is_flux: bool, c
 def _here(values: Values, read: Callable[[str], bytes | None], *, is_flux: bool) -> Piece | None:
     """Values that stand in the declaration or in a file; None if others have them."""
     if values.unresolved and not values.reference.startswith(_OBJECTS):
-        raise _Problem(Severity.ERROR, f"values of the chart are not known: {values.unresolved}")
+        raise _Problem(Severity.ERROR, "helm-values-unknown", f"values of the chart are not known: {values.unresolved}")
     if values.inline is not None and not values.target:
         return dict(values.inline)
     if values.text is not None:
@@ -161,7 +163,7 @@ def _here(values: Values, read: Callable[[str], bytes | None], *, is_flux: bool)
         return None
     content = read(values.file)
     if content is None:
-        raise _Problem(Severity.ERROR, f"there is no file {values.file} with values")
+        raise _Problem(Severity.ERROR, "helm-values-missing", f"there is no file {values.file} with values")
     if values.target:
         text = content.decode(errors="replace")
         return HelmSetting(f"{values.target}={helm_set.literal(text)}", values.place, as_text=True)
@@ -183,12 +185,14 @@ def _mapping(content: bytes, name: str) -> dict[str, Any]:
     contents = yaml_reader.read(content, name)
     wrong = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if wrong is not None:
-        raise _Problem(Severity.ERROR, f"the values in {name} are no YAML: {wrong.message}", wrong.fix)
+        raise _Problem(
+            Severity.ERROR, "helm-values-wrong", f"the values in {name} are no YAML: {wrong.message}", wrong.fix
+        )
     value = contents.documents[0].value if contents.documents else {}
     if not isinstance(value, dict):
-        raise _Problem(Severity.ERROR, f"the values in {name} are no mapping")
+        raise _Problem(Severity.ERROR, "helm-values-wrong", f"the values in {name} are no mapping")
     if isinstance(value.get("sops"), dict) and "mac" in value["sops"]:
-        raise _Problem(Severity.UNKNOWN, f"the values in {name} are encrypted")
+        raise _Problem(Severity.UNKNOWN, "helm-values-hidden", f"the values in {name} are encrypted")
     return value
 
 
@@ -196,7 +200,7 @@ async def _fetched(url: str, questions: RenderQuestions) -> bytes:
     try:
         return await questions.content(await questions.stored(FetchRequest(kind=FetchKind.FILE, url=url)))
     except errors.FirstlightError as error:
-        raise _Problem(Severity.ERROR, error.message, error.hint) from error
+        raise _Problem(Severity.ERROR, "fetch-failed", error.message, error.hint) from error
 
 
 async def _referenced(values: Values, questions: RenderQuestions) -> str:
@@ -205,11 +209,19 @@ async def _referenced(values: Values, questions: RenderQuestions) -> str:
     namespace, _, name = rest.rpartition("/")
     key = values.key or DEFAULT_KEY
     if kind == "Secret":
-        raise _Problem(Severity.UNKNOWN, f"values of the chart are in the Secret {name}, and Secrets are not read")
+        raise _Problem(
+            Severity.UNKNOWN,
+            "helm-values-hidden",
+            f"values of the chart are in the Secret {name}, and Secrets are not read",
+        )
     found = await questions.object(kind, namespace, name) if kind == "ConfigMap" else None
     if found is None:
-        raise _Problem(Severity.ERROR, f"values of the chart are in {values.reference}, which nothing here deploys")
+        raise _Problem(
+            Severity.ERROR,
+            "helm-values-missing",
+            f"values of the chart are in {values.reference}, which nothing here deploys",
+        )
     data = found.get("data")
     if not isinstance(data, Mapping) or key not in data:
-        raise _Problem(Severity.ERROR, f"{values.reference} has no key {key}")
+        raise _Problem(Severity.ERROR, "helm-values-missing", f"{values.reference} has no key {key}")
     return str(data[key])

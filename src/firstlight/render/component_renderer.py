@@ -158,7 +158,7 @@ class Renderer:
         self._told.update(missing)
         return [
             Diagnostic.warning(
-                "?",
+                "render-isolation-missing",
                 f"programs that render ran without {each}",
                 at=place,
                 fix="render strangers' repos where the kernel grants it; see: firstlight tools",
@@ -370,7 +370,7 @@ def _together(parts: Sequence[tuple[Object, ...]], of: Sequence[Origin]) -> tupl
             first, whose = found.setdefault(each.id, (each, origin))
             if whose is not origin and first.value != each.value:
                 message = f"{each.id.kind} {each.id.name} is another one in {whose.place} and here; the first is shown"
-                diagnostics.append(Diagnostic.warning("?", message, at=origin.place))
+                diagnostics.append(Diagnostic.warning("object-twice", message, at=origin.place))
     return (*(each for each, _ in found.values()), *loose), diagnostics
 
 

@@ -111,7 +111,7 @@ def _conflict(first: Crd, other: Object, rendition: Rendition, platform: Platfor
     else:
         message = f"the CRD {first.name} comes from {one} and from {two}, with other fields in the same versions"
     hint = f"leave it to one of them; {one} has it for now"
-    return Diagnostic.warning("?", message, at=_place(rendition, platform), fix=hint)
+    return Diagnostic.warning("crd-twice", message, at=_place(rendition, platform), fix=hint)
 
 
 def _place(rendition: Rendition, platform: Platform | None) -> Place:

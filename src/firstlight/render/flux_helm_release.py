@@ -44,7 +44,7 @@ async def render(
         message = (
             f"helm-controller ignores {others[0].id.kind} {others[0].id.name}, which is in the chart's directory crds"
         )
-        said.append(Diagnostic.warning("?", message, at=origin.place))
+        said.append(Diagnostic.warning("helm-crds-directory-ignored", message, at=origin.place))
     return RawObjects(
         objects=(
             *(each for each in crds if each.is_crd),
@@ -121,7 +121,7 @@ async def _chart(
         loaded = chart_files.with_version(loaded, digest[:_DIGITS])
     if template.get("reconcileStrategy") == "Revision" and not chart.repository:
         message = "the version of the chart ends with the commit in the cluster, which is not known before it is pushed"
-        diagnostics.append(Diagnostic.unknown("?", message, at=origin.place))
+        diagnostics.append(Diagnostic.unknown("helm-chart-version-suffix", message, at=origin.place))
     names = [text(each) for each in entries(template.get("valuesFiles"))]
     if names:
         contents = {each: _values_file(each, chart, loaded, questions) for each in names}
@@ -130,7 +130,7 @@ async def _chart(
         )
         if chart.repository and not is_git:
             message = "the version of the chart ends with a number in the cluster, since valuesFiles change the chart"
-            diagnostics.append(Diagnostic.unknown("?", message, at=origin.place))
+            diagnostics.append(Diagnostic.unknown("helm-chart-version-suffix", message, at=origin.place))
     return loaded, diagnostics
 
 

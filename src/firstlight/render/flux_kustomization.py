@@ -1,7 +1,6 @@
 """Kustomizations of Flux: built with what they add, their variables replaced in the text of each object."""
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,8 +24,6 @@ from firstlight.repo.manifest import Manifest
 
 RULES = KustomizeRules(beyond_directory=True)
 """Flux lets a kustomization use files of the whole repo, and no charts."""
-_LEFT = "is left as text"
-_LEFT_AS_TEXT = re.compile(rf"the variable (\S+) {_LEFT}: ")
 
 
 async def render(
@@ -90,8 +87,7 @@ async def finished(
 
 def left_as_text(diagnostic: Diagnostic) -> str:
     """The variable that a diagnostic says is still in the text of objects; empty if it says something else."""
-    found = _LEFT_AS_TEXT.match(diagnostic.message)
-    return found[1] if found else ""
+    return diagnostic.subject if diagnostic.code == "flux-variable-unknown" else ""
 
 
 def spec_of(origin: Origin, directory: DirectorySource) -> Mapping[str, Any]:
@@ -134,7 +130,9 @@ def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions
         own = named.get(image.get("name"))
         if found and own and set(own) - set(image):
             message = f"the image {image.get('name')} is also set in {found.file}; older Flux drops what it says there"
-            return [Diagnostic.warning("?", message, at=origin.place, fix="say all of it in one place")]
+            return [
+                Diagnostic.warning("flux-image-set-twice", message, at=origin.place, fix="say all of it in one place")
+            ]
     return []
 
 
@@ -180,7 +178,11 @@ def _substituted(
     if known.invalid:
         names = ", ".join(sorted(known.invalid)[:5])
         diagnostics.append(
-            Diagnostic.error("?", f"Flux refuses the variable {names}: letters, digits and _ make a name", at=place)
+            Diagnostic.error(
+                "flux-variable-name-wrong",
+                f"Flux refuses the variable {names}: letters, digits and _ make a name",
+                at=place,
+            )
         )
     for document in rendered_objects.split_documents(built):
         if "$" not in document or (flux_names.SUBSTITUTE_ANNOTATION in document and _is_disabled(document)):
@@ -191,22 +193,30 @@ def _substituted(
         except envsubst.SubstitutionTooLarge as error:
             message = f"variables in {_name(document)} are left as they are: {error}"
             diagnostics.append(
-                Diagnostic.error("?", message, at=place, fix="look for a variable that is used very often")
+                Diagnostic.error(
+                    "flux-substitution-too-large", message, at=place, fix="look for a variable that is used very often"
+                )
             )
             made.append(document)
             continue
         except envsubst.BadSubstitution as error:
             diagnostics.append(
-                Diagnostic.error("?", f"Flux refuses the variables in {_name(document)}: {error}", at=place)
+                Diagnostic.error(
+                    "flux-substitution-wrong", f"Flux refuses the variables in {_name(document)}: {error}", at=place
+                )
             )
             made.append(document)
             continue
         unknown |= found.unknown
         assumed |= found.assumed
         made.append(found.text)
-    said = [f"the variable {name} {_LEFT}: {_whence(name, known)}" for name in unknown]
-    said += [f"the variable {name} has its default: {_whence(name, known)}" for name in assumed if name not in unknown]
-    diagnostics += [Diagnostic.unknown("?", message, at=place) for message in said]
+    for name in unknown:
+        message = f"the variable {name} is left as text: {_whence(name, known)}"
+        diagnostics.append(Diagnostic.unknown("flux-variable-unknown", message, at=place, subject=name))
+    for name in assumed:
+        if name not in unknown:
+            message = f"the variable {name} has its default: {_whence(name, known)}"
+            diagnostics.append(Diagnostic.unknown("flux-variable-default-assumed", message, at=place, subject=name))
     return _Replaced(rendered_objects.join_documents(made), diagnostics)
 
 

@@ -58,7 +58,12 @@ async def installations(renderer: Renderer, component: Component, side: Side) ->
         if len(charts) < len(_sources(origin)):
             message = "charts and manifests stand together in it, and only the charts are installed"
             diagnostics.append(
-                Diagnostic.error("?", message, at=origin.place, fix="give the manifests a component of their own")
+                Diagnostic.error(
+                    "helm-chart-beside-manifests",
+                    message,
+                    at=origin.place,
+                    fix="give the manifests a component of their own",
+                )
             )
         for chart in charts:
             try:
@@ -103,7 +108,7 @@ async def _one(
         files, is_packed = _static(release.chart, raw), False
     if install.get("disableOpenAPIValidation") is True:
         message = "disableOpenAPIValidation has no effect here: the API server itself validates what is applied"
-        diagnostics.append(Diagnostic.warning("?", message, at=origin.place))
+        diagnostics.append(Diagnostic.warning("helm-option-without-effect", message, at=origin.place))
     storage = chart.storage_namespace or release.namespace
     if storage != release.namespace:
         message = (
@@ -111,7 +116,12 @@ async def _one(
             "helm-controller will install over it"
         )
         diagnostics.append(
-            Diagnostic.warning("?", message, at=origin.place, fix="leave out storageNamespace and targetNamespace")
+            Diagnostic.warning(
+                "helm-storage-namespace-differs",
+                message,
+                at=origin.place,
+                fix="leave out storageNamespace and targetNamespace",
+            )
         )
     options = helm_chart.ReleaseOptions(
         server_side=install.get("serverSideApply") is not False,

@@ -20,7 +20,6 @@ from firstlight.render.renderer_programs import RenderTools
 
 _SOURCE = re.compile(r"^# Source: (?P<path>\S+)$", re.MULTILINE)
 _CRDS = re.compile(r"[^/]+(?:/charts/[^/]+)*/crds/.+")
-ASKS = "the chart asks what the cluster serves"
 """How a diagnostic begins that no value is in doubt of, only what may be there besides."""
 
 
@@ -88,8 +87,8 @@ async def template(release: ChartRelease, questions: RenderQuestions, tools: Ren
             api_versions = (*served_kinds.builtin_api_versions(release.kube_version), *served.api_versions)
             if served.missing:
                 some = ", ".join(served.missing[:5])
-                message = f"{ASKS}, and what {some} would add to that is not known"
-                diagnostics.append(Diagnostic.unknown("?", message, at=release.place))
+                message = f"the chart asks what the cluster serves, and what {some} would add to that is not known"
+                diagnostics.append(Diagnostic.unknown("helm-apis-unknown", message, at=release.place))
     name = helm_arguments.chart(chart.name or "chart")
     async with tools.turn():
         if chart.is_packed:
@@ -109,7 +108,9 @@ async def template(release: ChartRelease, questions: RenderQuestions, tools: Ren
                 no_hooks=release.no_hooks,
                 skip_schema_validation=release.skip_schema_validation,
             )
-    diagnostics += [Diagnostic.warning("?", f"helm: {_line(each)}", at=release.place) for each in rendered.warnings]
+    diagnostics += [
+        Diagnostic.warning("helm-warning", f"helm: {_line(each)}", at=release.place) for each in rendered.warnings
+    ]
     crds, others = _parted(rendered.text)
     return TemplatedChart(tuple(crds), tuple(others), tuple(diagnostics))
 

@@ -226,7 +226,7 @@ async def _run(
                 )
             except kustomize_errors.KustomizeError as error:
                 raise _in_repo(error, root, questions.tree.root) from error
-    said = [Diagnostic.warning("?", f"kustomize: {each}", at=wish.place) for each in rendered.warnings]
+    said = [Diagnostic.warning("kustomize-warning", f"kustomize: {each}", at=wish.place) for each in rendered.warnings]
     return rendered.text, [*assembly.diagnostics, *said]
 
 

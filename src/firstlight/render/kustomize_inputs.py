@@ -122,7 +122,9 @@ async def _local(
     if not found.revision:
         message = f"{entry[:200]} names no revision, so it is whatever its default branch has"
         assembly.diagnostics.append(
-            Diagnostic.warning("?", message, at=Place(name), fix="add ?ref= with a tag or a commit")
+            Diagnostic.warning(
+                "kustomize-remote-without-revision", message, at=Place(name), fix="add ?ref= with a tag or a commit"
+            )
         )
     url = found.url if found.url.endswith(".git") or "_git/" in found.url else f"{found.url}.git"
     stored = await questions.stored(FetchRequest(kind=FetchKind.GIT, url=url, version=found.revision))

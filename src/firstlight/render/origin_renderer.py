@@ -157,7 +157,7 @@ def _files(origin: Origin, directory: DirectorySource, questions: RenderQuestion
         ]
         if not names:
             message = f"there are no manifests in {directory.path}"
-            return RawObjects(diagnostics=(Diagnostic.error("?", message, at=origin.place),))
+            return RawObjects(diagnostics=(Diagnostic.error("manifests-missing", message, at=origin.place),))
     objects: list[Object] = []
     diagnostics: list[Diagnostic] = []
     for name in names:
@@ -191,7 +191,7 @@ def _embedded(origin: Origin, source: Embedded, questions: RenderQuestions) -> R
         found = tuple(Object(each.value) for each in manifest_origins.objects(questions.tree, origin))
         if not found:
             message = f"no objects are found in {source.place}"
-            return RawObjects(diagnostics=(Diagnostic.error("?", message, at=origin.place),))
+            return RawObjects(diagnostics=(Diagnostic.error("manifests-missing", message, at=origin.place),))
         return RawObjects(found, namespace=_DEFAULT)
     if origin.objects and all(each.kind == "Namespace" and not each.group for each in origin.objects):
         made = ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each.name}} for each in origin.objects)
@@ -200,7 +200,9 @@ def _embedded(origin: Origin, source: Embedded, questions: RenderQuestions) -> R
 
 
 def _unknown(origin: Origin, reason: str) -> RawObjects:
-    return RawObjects(diagnostics=(Diagnostic.unknown("?", f"it cannot be rendered: {reason}", at=origin.place),))
+    return RawObjects(
+        diagnostics=(Diagnostic.unknown("render-not-possible", f"it cannot be rendered: {reason}", at=origin.place),)
+    )
 
 
 # What engines do to all objects alike: namespaces for those that name none, and their own marks.

@@ -40,7 +40,12 @@ def parse_objects(text: str, place: Place, *, what: str) -> tuple[list[Object], 
     """
     contents = yaml_reader.read(text.encode(errors="replace"), what)
     diagnostics = [
-        Diagnostic.error("?", f"{what} is no YAML in line {each.place.line}: {each.message}", at=place, fix=each.fix)
+        Diagnostic.error(
+            "rendered-yaml-wrong",
+            f"{what} is no YAML in line {each.place.line}: {each.message}",
+            at=place,
+            fix=each.fix,
+        )
         for each in contents.diagnostics
         if each.severity == Severity.ERROR
     ]
@@ -49,7 +54,9 @@ def parse_objects(text: str, place: Place, *, what: str) -> tuple[list[Object], 
         for value in _items(document.value):
             if problem := _problem(value):
                 diagnostics.append(
-                    Diagnostic.error("?", f"{what} has something in line {document.line} that {problem}", at=place)
+                    Diagnostic.error(
+                        "object-without-kind", f"{what} has something in line {document.line} that {problem}", at=place
+                    )
                 )
             else:
                 objects.append(Object(value))

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients.git import git_errors
 from firstlight.clients.helm import Helm, helm_errors
 from firstlight.clients.kustomize import Kustomize, kustomize_errors
 from firstlight.model.diagnostic import Diagnostic
@@ -122,19 +123,68 @@ def failure_diagnostic(error: errors.FirstlightError, place: Place, roots: tuple
     """
     if isinstance(error, kustomize_errors.KustomizeError):
         return Diagnostic.error(
-            "?",
+            _kustomize_code(error),
             _line(f"kustomize: {error.detail}", roots),
             at=_place(error, place, roots),
             fix=_line(error.hint, roots),
         )
     if isinstance(error, helm_errors.HelmTemplateError) and error.place is not None:
         return Diagnostic.error(
-            "?", _line(f"{error.place}: {error.detail}", roots), at=place, fix=_line(error.hint, roots)
+            "helm-template-wrong",
+            _line(f"{error.place}: {error.detail}", roots),
+            at=place,
+            fix=_line(error.hint, roots),
         )
     if isinstance(error, helm_errors.SchemaViolation) and error.problems:
         listed = "; ".join(f"{each.path} {each.message}" for each in error.problems[:5])
-        return Diagnostic.error("?", _line(f"the chart does not take its values: {listed}", roots), at=place)
-    return Diagnostic.error("?", _line(error.message, roots), at=place, fix=_line(error.hint, roots))
+        return Diagnostic.error(
+            "helm-values-refused", _line(f"the chart does not take its values: {listed}", roots), at=place
+        )
+    return Diagnostic.error(_code(error), _line(error.message, roots), at=place, fix=_line(error.hint, roots))
+
+
+def _kustomize_code(error: kustomize_errors.KustomizeError) -> str:
+    match error:
+        case kustomize_errors.MissingFile():
+            return "kustomize-file-missing"
+        case kustomize_errors.BadYaml():
+            return "kustomize-yaml-wrong"
+        case kustomize_errors.KustomizeCycle():
+            return "kustomize-cycle"
+        case kustomize_errors.KustomizeForbidden():
+            return "kustomize-forbidden"
+        case kustomize_errors.KustomizeUnmatched():
+            return "kustomize-target-missing"
+        case kustomize_errors.KustomizeDuplicate():
+            return "kustomize-object-twice"
+        case kustomize_errors.KustomizeTooLarge() | errors.LimitExceeded() | errors.TimedOut():
+            return "render-limit-exceeded"
+        case _:
+            return "kustomize-failed"
+
+
+def _code(error: errors.FirstlightError) -> str:
+    match error:
+        case helm_errors.HelmTemplateError():
+            return "helm-template-wrong"
+        case helm_errors.SchemaViolation():
+            return "helm-values-refused"
+        case helm_errors.BadValues():
+            return "helm-values-wrong"
+        case helm_errors.BadChart():
+            return "helm-chart-wrong"
+        case helm_errors.ChartNotFound() | helm_errors.VersionNotFound():
+            return "helm-chart-missing"
+        case helm_errors.HelmTooLarge() | errors.LimitExceeded() | errors.TimedOut():
+            return "render-limit-exceeded"
+        case (
+            errors.Unreachable() | helm_errors.HelmUnauthorised() | helm_errors.HelmUntrusted() | git_errors.GitError()
+        ):
+            return "fetch-failed"
+        case errors.Refused():
+            return "render-refused"
+        case _:
+            return "render-failed"
 
 
 def _place(error: kustomize_errors.KustomizeError, place: Place, roots: tuple[Path, ...]) -> Place:

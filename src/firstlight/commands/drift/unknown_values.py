@@ -15,7 +15,7 @@ from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, final_owners
 from firstlight.plan.cluster_facts import ClusterFacts
-from firstlight.render import flux_kustomization, helm_template
+from firstlight.render import flux_kustomization
 
 _GROUPS = {form: each.group for form, each in engine_directives.RESTS.items()}
 _HOLDERS = ("Secret", "ExternalSecret", "SealedSecret")
@@ -46,7 +46,7 @@ def unknown_values_of(known: ClusterFacts) -> UnknownValues:
     parts: dict[Part, str] = {}
     for part, rendition in known.renditions.items():
         for diagnostic in rendition.diagnostics:
-            if diagnostic.severity != Severity.UNKNOWN or diagnostic.message.startswith(helm_template.ASKS):
+            if diagnostic.severity != Severity.UNKNOWN or diagnostic.code == "helm-apis-unknown":
                 continue
             if name := flux_kustomization.left_as_text(diagnostic):
                 variables.setdefault(name, diagnostic.message)

@@ -63,11 +63,11 @@ def refused(objects: Iterable[Object], allowed: Iterable[str], *, place: Place) 
                 "Let the component make it in the cluster, or declare it as a foundation secret;"
                 f" --allow-secret {each.id.name} embeds it all the same."
             )
-            diagnostics.append(Diagnostic.error("?", message, at=place, fix=hint))
+            diagnostics.append(Diagnostic.error("inline-secret-in-clear", message, at=place, fix=hint))
     for name in names:
         if name not in used:
             message = f"--allow-secret {name}: there is no such Secret with data"
-            diagnostics.append(Diagnostic.warning("?", message, at=place, fix="Leave it out."))
+            diagnostics.append(Diagnostic.warning("allow-secret-unused", message, at=place, fix="Leave it out."))
     return diagnostics
 
 

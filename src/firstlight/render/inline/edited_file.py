@@ -160,8 +160,10 @@ def _missed(found: ReaderResult, diagnostics: Sequence[Diagnostic], path: str, n
     if diagnostics:
         yield from diagnostics
     elif any(_is_inline(each) and each.place.path == path and each.name == name for each in found.unreached):
-        yield Diagnostic.warning("?", f"nothing applies the inline manifest {name} of this file", at=Place(path))
+        yield Diagnostic.warning(
+            "inline-manifest-unreached", f"nothing applies the inline manifest {name} of this file", at=Place(path)
+        )
     else:
         message = "no cluster of this repo takes its machine config from this file"
         hint = "Name it where the control plane is patched; on workers Talos ignores it."
-        yield Diagnostic.warning("?", message, at=Place(path), fix=hint)
+        yield Diagnostic.warning("inline-file-unused", message, at=Place(path), fix=hint)

@@ -183,7 +183,12 @@ def _checks(request: EmbeddingRequest, objects: Sequence[Object], size: int, the
     ]
     if not objects:
         found.append(
-            Diagnostic.error("?", "there is nothing to embed", at=request.place, fix="Look at firstlight render.")
+            Diagnostic.error(
+                "inline-nothing-to-embed",
+                "there is nothing to embed",
+                at=request.place,
+                fix="Look at firstlight render.",
+            )
         )
     if inline_argocd.is_argocd(objects):
         found += inline_argocd.diagnostics(objects, secrets=request.foundation, place=request.place)
@@ -194,7 +199,7 @@ def _checks(request: EmbeddingRequest, objects: Sequence[Object], size: int, the
             f' talconfig.yaml: inlineManifests: [{{name: {request.name}, contents: "@./{request.name}.yaml",'
             " skipEnvsubst: true}]"
         )
-        found.append(Diagnostic.error("?", message, at=Place(request.path), fix=hint))
+        found.append(Diagnostic.error("talhelper-variable-in-contents", message, at=Place(request.path), fix=hint))
     return found
 
 
@@ -206,7 +211,9 @@ def _twice(objects: Sequence[Object], others: Sequence[Origin], request: Embeddi
         if each.id in ids and each.id.kind not in ("Namespace", "CustomResourceDefinition"):
             first = min(ids[each.id], request.name)
             message = f"{each.id} is in the inline manifest {ids[each.id]} too: that of {first} counts"
-            found.append(Diagnostic.warning("?", message, at=request.place, fix="Keep it in one of them."))
+            found.append(
+                Diagnostic.warning("inline-object-twice", message, at=request.place, fix="Keep it in one of them.")
+            )
     return found
 
 
@@ -235,7 +242,7 @@ def _old(request: EmbeddingRequest, target: ManifestEntry | None) -> _Old:
     objects, wrong = config_manifests.objects_in(read)
     broken = tuple(
         Diagnostic.warning(
-            "?",
+            "inline-manifest-unreadable",
             f"what stands here now cannot be read, so that Talos applies none of {request.name}: {each.message}",
             at=each.place,
             fix="Embedding puts it right.",

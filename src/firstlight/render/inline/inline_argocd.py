@@ -53,7 +53,10 @@ def diagnostics(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]]
     if not bringing:
         message = "the engine has nothing to bring: there is no Application or ApplicationSet among its objects"
         yield Diagnostic.warning(
-            "?", message, at=place, fix="Give --with-root, or add the root Application to its sources."
+            "inline-argocd-root-missing",
+            message,
+            at=place,
+            fix="Give --with-root, or add the root Application to its sources.",
         )
         return
     projects = {
@@ -64,7 +67,9 @@ def diagnostics(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]]
     for each in bringing:
         if each.id.kind == argocd_names.APPLICATION and (name := _project(each)) not in {*projects, "default"}:
             message = f"{each.id} names the project {name}, which is not inline: Argo CD refuses it until then"
-            yield Diagnostic.warning("?", message, at=place, fix="Add the AppProject to the component's sources.")
+            yield Diagnostic.warning(
+                "inline-argocd-project-missing", message, at=place, fix="Add the AppProject to the component's sources."
+            )
     namespaces = {each.id.namespace for each in bringing}
     if any(_is_credential(each) for each in objects) or any(namespace in namespaces for namespace, _ in secrets):
         return
@@ -75,7 +80,7 @@ def diagnostics(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]]
             f"Declare it in firstlight.yaml below secrets, for the namespace {namespace}: up creates"
             " it as soon as the API answers, and Argo CD goes on by itself. Or read the repository without one."
         )
-        yield Diagnostic.warning("?", message, at=place, fix=hint)
+        yield Diagnostic.warning("inline-argocd-credential-missing", message, at=place, fix=hint)
 
 
 def is_argocd(objects: Sequence[Object]) -> bool:

@@ -53,8 +53,8 @@ def prepare(
             left_out.append(LeftOut(each.id, f"it is a hook ({', '.join(hooks)}), which Talos would run once and keep"))
             diagnostics += _missed(each, hooks, place)
             continue
-        if problem := _problem(each):
-            diagnostics.append(Diagnostic.error("?", f"{each.id} {problem[0]}", at=place, fix=problem[1]))
+        if problem := _problem(each, place):
+            diagnostics.append(problem)
             continue
         # Numbers as JSON has them: what is read back from the file later must be the same.
         fitted, said = _placed(
@@ -100,20 +100,27 @@ def _missed(each: Object, hooks: Sequence[str], place: Place) -> Iterator[Diagno
         return
     message = f"the hook {each.id} is left out: what it makes is not there until the engine runs it"
     hint = known_charts.hook(each.id) or "If the component does not start without it, turn it off in the values."
-    yield Diagnostic.warning("?", message, at=place, fix=hint)
+    yield Diagnostic.warning("inline-hook-left-out", message, at=place, fix=hint)
 
 
-def _problem(each: Object) -> tuple[str, str] | None:
+def _problem(each: Object, place: Place) -> Diagnostic | None:
     """What Talos would stumble over, and what to do about it."""
     if not each.value.get("apiVersion") or not each.id.kind:
-        return "has no apiVersion or kind", "Talos applies none of the manifest then."
+        message = f"{each.id} has no apiVersion or kind"
+        return Diagnostic.error(
+            "object-without-kind", message, at=place, fix="Talos applies none of the manifest then."
+        )
     if not each.id.name:
-        return "has no name: Talos cannot look it up", "Give it a metadata.name instead of a generateName."
+        message = f"{each.id} has no name: Talos cannot look it up"
+        fix = "Give it a metadata.name instead of a generateName."
+        return Diagnostic.error("inline-object-without-name", message, at=place, fix=fix)
     if INVENTORY in annotations(each):
-        return f"has the annotation {INVENTORY}, which Talos writes itself and refuses", "Take it out of the source."
+        message = f"{each.id} has the annotation {INVENTORY}, which Talos writes itself and refuses"
+        return Diagnostic.error("inline-inventory-annotation", message, at=place, fix="Take it out of the source.")
     sops = each.value.get("sops")
     if isinstance(sops, Mapping) and "mac" in sops:
-        return "is encrypted by sops, and Talos does not decrypt", "Leave it to the engine."
+        message = f"{each.id} is encrypted by sops, and Talos does not decrypt"
+        return Diagnostic.error("inline-object-encrypted", message, at=place, fix="Leave it to the engine.")
     return None
 
 
@@ -122,13 +129,17 @@ def _placed(each: Object, is_namespaced: bool | None, namespace: str, place: Pla
     if is_namespaced is False and each.id.namespace:
         message = f"{_without_namespace(each.id)} is in no namespace, and says {each.id.namespace}: taken out"
         hint = "Take metadata.namespace out of the source: upgrade-k8s of Talos 1.13 fails over it."
-        return _with_namespace(each, None), [Diagnostic.warning("?", message, at=place, fix=hint)]
+        return _with_namespace(each, None), [
+            Diagnostic.warning("object-namespace-needless", message, at=place, fix=hint)
+        ]
     if is_namespaced and not each.id.namespace:
         if namespace:
             message = f"{each.id} names no namespace: written as {namespace}, where the engine puts it"
-            return _with_namespace(each, namespace), [Diagnostic.warning("?", message, at=place)]
+            return _with_namespace(each, namespace), [Diagnostic.warning("object-namespace-assumed", message, at=place)]
         message = f"{each.id} names no namespace: Talos would put it into default"
-        return each, [Diagnostic.error("?", message, at=place, fix="Give it a metadata.namespace.")]
+        return each, [
+            Diagnostic.error("object-namespace-missing", message, at=place, fix="Give it a metadata.namespace.")
+        ]
     return each, []
 
 
@@ -150,6 +161,6 @@ def _unique(objects: Sequence[Object], place: Place) -> tuple[list[Object], list
         if other is not each and manifest_contents.fingerprint(other) != manifest_contents.fingerprint(each):
             message = f"{each.id} is there twice, with different contents"
             diagnostics.append(
-                Diagnostic.error("?", message, at=place, fix="Keep one: Talos applies the first it finds.")
+                Diagnostic.error("object-twice", message, at=place, fix="Keep one: Talos applies the first it finds.")
             )
     return list(found.values()), list(dict.fromkeys(diagnostics))

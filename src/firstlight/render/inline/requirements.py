@@ -101,7 +101,7 @@ def _lacking(missing: Mapping[Kind, str], place: Place) -> Iterator[Diagnostic]:
     for (group, why), kinds in by_why.items():
         message = f"no CRD for {', '.join(kinds)} ({group}) is there when Talos applies this: {why}"
         hint = "Add a component with the CRDs to the cluster: they are embedded before this one."
-        yield Diagnostic.warning("?", message, at=place, fix=hint)
+        yield Diagnostic.warning("inline-crd-missing", message, at=place, fix=hint)
 
 
 def missing_namespaces(objects: Sequence[Object], *, elsewhere: Iterable[ObjectId]) -> dict[str, list[Object]]:
@@ -128,7 +128,7 @@ def namespace_diagnostics(missing: Mapping[str, Sequence[Object]], *, place: Pla
         more = f" and {len(objects) - _LISTED} more" if len(objects) > _LISTED else ""
         message = f"nothing inline creates the namespace {name} of {listed}{more}: Talos stops there, every time"
         hint = "Add the Namespace to the component, or give --create-namespace."
-        found.append(Diagnostic.error("?", message, at=place, fix=hint))
+        found.append(Diagnostic.error("inline-namespace-missing", message, at=place, fix=hint))
     return found
 
 
@@ -152,7 +152,7 @@ def webhook_diagnostics(objects: Sequence[Object], *, behind: Sequence[str], pla
             if behind:
                 message += f", and does not come to {', '.join(behind)}"
             hint = "Leave those objects to the engine, or give the inline manifest a name that sorts behind the others."
-            found.append(Diagnostic.warning("?", message, at=place, fix=hint))
+            found.append(Diagnostic.warning("inline-webhook-early", message, at=place, fix=hint))
     return found
 
 
@@ -228,10 +228,10 @@ def _objects(objects: Sequence[Object], place: Place) -> Iterator[Diagnostic]:
         encoded = len(msgspec.json.encode(plain_value(each.value)))
         if encoded > OBJECT_LIMIT:
             message = f"{each.id} has {shown_size(encoded)}: etcd takes {shown_size(OBJECT_LIMIT)}"
-            yield Diagnostic.error("?", message, at=place, fix="Make it smaller, or split it.")
+            yield Diagnostic.error("object-too-large", message, at=place, fix="Make it smaller, or split it.")
         elif each.id.kind in ("ConfigMap", "Secret") and (data := _data(each)) > DATA_LIMIT:
             message = f"{each.id} has {shown_size(data)} of data: Kubernetes takes {shown_size(DATA_LIMIT)}"
-            yield Diagnostic.error("?", message, at=place, fix="Make it smaller, or split it.")
+            yield Diagnostic.error("object-too-large", message, at=place, fix="Make it smaller, or split it.")
 
 
 def _data(each: Object) -> int:
@@ -255,7 +255,7 @@ def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Diagno
             f"{shown_size(CONFIG_LIMIT)} of config"
         )
         hint = "Leave CRDs and whatever can wait to the engine, or to extraManifests, which machines fetch themselves."
-        yield Diagnostic.error("?", message, at=place, fix=hint)
+        yield Diagnostic.error("inline-too-large", message, at=place, fix=hint)
     elif total > MAINTENANCE_LIMIT and _is_before_1_13(talos):
         version = f"Talos {talos}" if talos else "Talos before 1.13"
         message = (
@@ -263,7 +263,7 @@ def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Diagno
             f"{shown_size(MAINTENANCE_LIMIT)}"
         )
         hint = "New and reset machines would not join, and Omni does not say why. Upgrade Talos, or embed less."
-        yield Diagnostic.warning("?", message, at=place, fix=hint)
+        yield Diagnostic.warning("inline-too-large-for-maintenance", message, at=place, fix=hint)
 
 
 def _is_before_1_13(version: str) -> bool:

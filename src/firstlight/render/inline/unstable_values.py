@@ -80,7 +80,9 @@ def diagnostics(found: Sequence[UnstableValue], objects: Sequence[Object], *, pl
         what = f"{names}{more} of {id}" if values[0].steps else f"the name of {id}"
         annotation = next((str(each.steps[-1]) for each in values if each.is_checksum), "")
         hint = (known_charts.remedy(by_id[id], annotation) if id in by_id else "") or _UNKNOWN
-        made.append(Diagnostic.warning("?", f"{what}: every rendering makes it anew", at=place, fix=hint))
+        made.append(
+            Diagnostic.warning("inline-value-unstable", f"{what}: every rendering makes it anew", at=place, fix=hint)
+        )
     return made
 
 

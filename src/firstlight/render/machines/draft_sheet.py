@@ -29,9 +29,9 @@ class DraftSheet:
     inline: Mapping[str, Secret] = dataclasses.field(repr=False)
     diagnostics: list[Diagnostic] = dataclasses.field(default_factory=list)
 
-    def refuse(self, place: Place, message: str, hint: str = "") -> None:
+    def refuse(self, code: str, message: str, *, at: Place, fix: str = "") -> None:
         """Say why a draft would not be what the repo means."""
-        self.diagnostics.append(Diagnostic.error("?", message, at=place, fix=hint))
+        self.diagnostics.append(Diagnostic.error(code, message, at=at, fix=fix))
 
     @property
     def endpoint(self) -> str:
@@ -141,11 +141,17 @@ def read_patches(tree: WorkTree, path: str, *, named: Place, variables: Mapping[
     """
     if not tree.is_file(path):
         return [], [
-            Diagnostic.error("?", f"there is no file {path}", at=named, fix="Write a path from the top of the repo.")
+            Diagnostic.error(
+                "talos-file-missing", f"there is no file {path}", at=named, fix="Write a path from the top of the repo."
+            )
         ]
     if config_files.is_template(path):
         message = "a template is not rendered by firstlight: only a script knows what it is given"
-        return [], [Diagnostic.error("?", message, at=Place(path), fix="Write what it comes to into a patch.")]
+        return [], [
+            Diagnostic.error(
+                "talos-template-not-rendered", message, at=Place(path), fix="Write what it comes to into a patch."
+            )
+        ]
     text = tree.text(path) or ""
     contents = yaml_reader.read_text(text, path, dialect=YamlDialect.TALOS)
     if any(document_kinds.is_encrypted(each.value) for each in contents.documents):
@@ -161,7 +167,9 @@ def text_patches(text: str, place: Place, *, variables: Mapping[str, str] | None
         for each in unknowns:
             at = Place(place.path, each.line if place.line == 0 else place.line)
             diagnostics.append(
-                Diagnostic.error("?", f"nothing in the repo says what {each.text} is", at=at, fix=VARIABLES)
+                Diagnostic.error(
+                    "talos-variable-unknown", f"nothing in the repo says what {each.text} is", at=at, fix=VARIABLES
+                )
             )
     contents = yaml_reader.read_text(text, place.path, dialect=YamlDialect.TALOS)
     diagnostics += [each for each in contents.diagnostics if each.severity is Severity.ERROR]
@@ -171,12 +179,16 @@ def text_patches(text: str, place: Place, *, variables: Mapping[str, str] | None
         at = document.place() if place.line == 0 else place
         if what := _NOT_PATCHES.get(document_kinds.of(document.value)):
             diagnostics.append(
-                Diagnostic.error("?", f"this is {what}, and no patch", at=at, fix="Take it out of the patches.")
+                Diagnostic.error(
+                    "talos-patch-wrong-kind", f"this is {what}, and no patch", at=at, fix="Take it out of the patches."
+                )
             )
         if isinstance(document.value, list):
             as_written = False
             value, problems = as_merge_patch(document.value)
-            diagnostics += [Diagnostic.error("?", each, at=at, fix=JSON_PATCH_HINT) for each in problems]
+            diagnostics += [
+                Diagnostic.error("talos-json-patch-unsupported", each, at=at, fix=JSON_PATCH_HINT) for each in problems
+            ]
         else:
             value = document.value
         patches.append(DraftPatch(place=at, text=Secret(yaml_writer.dump(value))))

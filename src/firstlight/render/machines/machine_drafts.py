@@ -62,10 +62,13 @@ def _of_file(sheet: DraftSheet, path: str, machines: list[Machine]) -> list[Mach
     if talhelper.is_talconfig(path):
         return talconfig_drafts.talconfig_drafts(sheet, path, machines)
     if any(each.id for each in machines):
-        sheet.refuse(machines[0].place, "some machines are Omni's, and some are not", _OMNI)
+        sheet.refuse(
+            "omni-machines-mixed", "some machines are Omni's, and some are not", at=machines[0].place, fix=_OMNI
+        )
         return []
     if "topf" in sheet.cluster.documents.get(path, ()):
-        sheet.refuse(machines[0].place, "machines of topf are not configured by firstlight yet", _TOPF)
+        message = "machines of topf are not configured by firstlight yet"
+        sheet.refuse("topf-not-supported", message, at=machines[0].place, fix=_TOPF)
         return []
     return plain_drafts(sheet, machines)
 
@@ -77,14 +80,15 @@ def _check_whole(sheet: DraftSheet, found: Mapping[str, MachineDraft]) -> None:
         first = next(each.whole for each in found.values() if each.whole)
         message = "whole machine configs hold the cluster's secrets, and nothing says where a talosconfig is"
         hint = f"Write clusters.{cluster.name}.talosconfig in {declaration_form.FILE}: sops:talos/talosconfig.sops.yaml"
-        sheet.refuse(first.place, message, hint)
+        sheet.refuse("talosconfig-missing", message, at=first.place, fix=hint)
     planes = [each for each in cluster.machines if each.role is MachineRole.CONTROL_PLANE]
     if cluster.machines and not planes:
-        sheet.refuse(cluster.machines[0].place, "there is no control plane among the machines", "")
+        message = "there is no control plane among the machines"
+        sheet.refuse("control-plane-missing", message, at=cluster.machines[0].place)
     for machine in cluster.machines:
         if not machine.address and not machine.id:
             message = f"nothing says at which address {machine.name} is"
-            sheet.diagnostics.append(Diagnostic.error("?", message, at=machine.place, fix="Declare its address."))
+            sheet.refuse("machine-address-missing", message, at=machine.place, fix="Declare its address.")
 
 
 def _check_endpoints(sheet: DraftSheet, found: Mapping[str, MachineDraft]) -> None:
@@ -94,7 +98,7 @@ def _check_endpoints(sheet: DraftSheet, found: Mapping[str, MachineDraft]) -> No
         if problem := _no_url(endpoint):
             host, _, port = endpoint.rpartition("://")[2].rstrip("/").partition(":")
             example = f"https://{host or '10.25.10.10'}:{port if port.isdecimal() else '6443'}"
-            sheet.refuse(place, f"the endpoint {endpoint[:80]} {problem}", f"Write {example}")
+            sheet.refuse("endpoint-wrong", f"the endpoint {endpoint[:80]} {problem}", at=place, fix=f"Write {example}")
 
 
 def _no_url(endpoint: str) -> str:
@@ -115,7 +119,8 @@ def _check_names(sheet: DraftSheet) -> None:
             continue
         near = _UNFIT.sub("-", machine.name.lower()).strip("-.")[:63]
         hint = "Write lower-case letters, digits and -, at most 63 of them" + (f", such as {near}." if near else ".")
-        sheet.refuse(machine.place, f"{machine.name[:80]!r} is no name for a machine", hint)
+        message = f"{machine.name[:80]!r} is no name for a machine"
+        sheet.refuse("machine-name-wrong", message, at=machine.place, fix=hint)
 
 
 _OMNI = "Declare all machines of a cluster in its Omni template, or none."
@@ -132,18 +137,21 @@ def listed_drafts(on: DraftSheet, machines: Sequence[Machine]) -> list[MachineDr
     """One for each."""
     declared = {} if isinstance(on.own.machines, str) else {each.name: each for each in on.own.machines}
     if machines and not on.endpoint:
-        on.refuse(machines[0].place, "nothing says where the Kubernetes API is", "Write network.endpoint.")
+        message = "nothing says where the Kubernetes API is"
+        on.refuse("endpoint-missing", message, at=machines[0].place, fix="Write network.endpoint.")
     return [_draft(on, each, declared[each.name]) for each in machines if each.name in declared]
 
 
 def _draft(on: DraftSheet, machine: Machine, wish: declaration_form.MachineSection) -> MachineDraft:
     talos = on.cluster.talos
     if wish.disk and wish.disk_selector:
-        on.refuse(machine.place, f"{machine.name} has a disk and a diskSelector", "Write one of them.")
+        message = f"{machine.name} has a disk and a diskSelector"
+        on.refuse("machine-disk-twice", message, at=machine.place, fix="Write one of them.")
     image = wish.image
     if wish.schematic and not image:
         if not talos:
-            on.refuse(machine.place, "a schematic needs a version of Talos", "Write talos: v1.13.0 for the cluster.")
+            message = "a schematic needs a version of Talos"
+            on.refuse("talos-version-missing", message, at=machine.place, fix="Write talos: v1.13.0 for the cluster.")
         image = schematics.installer(wish.schematic, talos)
     elif not image and talos:
         image = f"{INSTALLER}:v{talos.removeprefix('v')}"
@@ -185,7 +193,8 @@ def plain_drafts(on: DraftSheet, machines: Sequence[Machine]) -> list[MachineDra
     paths = [each.path for each in on.cluster.files]
     found = [each for path in paths if (each := loose_files.read_loose(on.tree, path)) is not None and each.configs]
     if machines and not on.endpoint and not any(each.is_whole for each in found):
-        on.refuse(machines[0].place, "nothing says where the Kubernetes API is", "Write network.endpoint.")
+        message = "nothing says where the Kubernetes API is"
+        on.refuse("endpoint-missing", message, at=machines[0].place, fix="Write network.endpoint.")
     return [_plain_draft(on, each, found) for each in machines]
 
 

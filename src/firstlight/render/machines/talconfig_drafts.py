@@ -34,7 +34,7 @@ def talconfig_drafts(on: DraftSheet, path: str, machines: Sequence[Machine]) -> 
     file = config_files.read_talos_file(on.tree, path, variables=variables)
     for each in file.unknowns:
         message = f"nothing in the repo says what {each.text} is"
-        on.refuse(Place(path, each.line), message, draft_sheet.VARIABLES)
+        on.refuse("talos-variable-unknown", message, at=Place(path, each.line), fix=draft_sheet.VARIABLES)
     found: list[MachineDraft] = []
     for document in file.documents:
         reader = _Reader(on, ConfigDocument(document.value, document, file), variables)
@@ -63,7 +63,8 @@ class _Reader:
         for key, value in mapping(self.config.get(*steps)).items():
             if str(key) not in known and value not in (None, "", [], {}, False):
                 message = f"{'.'.join(map(str, (*steps, key)))} of talconfig.yaml is not supported without talhelper"
-                self.on.refuse(self.config.place(*steps, str(key)), message, _UNSUPPORTED)
+                place = self.config.place(*steps, str(key))
+                self.on.refuse("talconfig-field-unsupported", message, at=place, fix=_UNSUPPORTED)
 
     def drafts(self, machines: Sequence[Machine]) -> Iterator[MachineDraft]:
         for index, node in self.config.items("nodes"):
@@ -82,7 +83,8 @@ class _Reader:
         made = node_documents(whole, is_control_plane=machine.role is MachineRole.CONTROL_PLANE, talos=self.talos)
         for problem, key in made.problems:
             own = key in node
-            self.on.refuse(self.config.place(*(steps if own else (group,)), key), problem, _UNSUPPORTED)
+            at = self.config.place(*(steps if own else (group,)), key)
+            self.on.refuse("talconfig-field-unsupported", problem, at=at, fix=_UNSUPPORTED)
         base = draft_sheet.patch(place, self.cluster(machine), *made.documents)
         return self.on.draft(
             machine,
@@ -129,15 +131,17 @@ class _Reader:
                     contents, unknowns = config_files.substitute(contents, self.variables)
                     for each in unknowns:
                         message = f"nothing in the repo says what {each.text} is"
-                        self.on.refuse(Place(path or "", each.line), message, draft_sheet.VARIABLES)
+                        at = Place(path or "", each.line)
+                        self.on.refuse("talos-variable-unknown", message, at=at, fix=draft_sheet.VARIABLES)
             yield {"name": str(mapping(entry).get("name") or ""), "contents": contents}
 
     def image(self, node: Mapping[str, Any], steps: tuple[str | int, ...]) -> str:
         """The installer: the one that is named, else the factory's for the schematic."""
         if not self.talos:
             if node.get("talosImageURL") or node.get("schematic"):
-                place = self.config.place(*steps)
-                self.on.refuse(place, "nothing says which Talos is to be installed", "Write talosVersion.")
+                message = "nothing says which Talos is to be installed"
+                at = self.config.place(*steps)
+                self.on.refuse("talos-version-missing", message, at=at, fix="Write talosVersion.")
             return ""
         version = self.talos.removeprefix("v")
         if url := str(node.get("talosImageURL") or ""):
@@ -146,7 +150,7 @@ class _Reader:
         if id is None:
             message = "the id of this schematic is only known to the image factory"
             hint = "Write talosImageURL with the id that the factory gives for it."
-            self.on.refuse(self.config.place(*steps, "schematic"), message, hint)
+            self.on.refuse("schematic-id-unknown", message, at=self.config.place(*steps, "schematic"), fix=hint)
             return ""
         factory = self.config.text("imageFactory", "registryURL") or talos_names.IMAGE_FACTORY
         is_secure = mapping(node.get("machineSpec")).get("secureboot") is True
@@ -171,7 +175,7 @@ class _Reader:
             place = self.config.place(*steps, "configPatches")
             value, problems = draft_sheet.as_merge_patch(operations)
             for each in problems:
-                self.on.refuse(place, each, draft_sheet.JSON_PATCH_HINT)
+                self.on.refuse("talos-json-patch-unsupported", each, at=place, fix=draft_sheet.JSON_PATCH_HINT)
             yield draft_sheet.patch(place, value)
         yield from self.listed(*steps, "patches")
 
@@ -180,7 +184,8 @@ class _Reader:
         for index, entry in self.config.items(*steps):
             place = self.config.place(*steps, index)
             if not isinstance(entry, str):
-                self.on.refuse(place, "talhelper takes patches as texts, and this is none", "Write |- before it.")
+                message = "talhelper takes patches as texts, and this is none"
+                self.on.refuse("talhelper-patch-not-text", message, at=place, fix="Write |- before it.")
             elif entry.startswith("@"):
                 yield from self.from_file(entry[1:], (*steps, index))
             else:
@@ -205,7 +210,8 @@ class _Reader:
             if path is not None and self.on.tree.is_file(path):
                 return path
         place = self.config.place(*steps)
-        self.on.refuse(place, f"there is no file {name}", "talhelper looks beside talconfig.yaml.")
+        message = f"there is no file {name}"
+        self.on.refuse("talos-file-missing", message, at=place, fix="talhelper looks beside talconfig.yaml.")
         return ""
 
 

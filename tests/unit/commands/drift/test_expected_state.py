@@ -158,7 +158,7 @@ def test_other_doubts_are_of_all_objects_but_not_what_a_chart_asks_the_cluster()
     defaulted = Diagnostic.unknown("?", "the variable A has its default: its value is in Secret flux-system/x", at=HERE)
     found = expected_state.expected_state_of(facts([apps], rendition("apps", with_data("a"), diagnostics=(defaulted,))))
     assert [each.is_known for each in found.wanted] == [False]
-    asks = Diagnostic.unknown("?", f"{helm_template.ASKS}, and what x would add to that is not known", at=HERE)
+    asks = Diagnostic.unknown("helm-apis-unknown", "the chart asks for more", at=HERE)
     found = expected_state.expected_state_of(facts([apps], rendition("apps", with_data("a"), diagnostics=(asks,))))
     assert [each.is_known for each in found.wanted] == [True]
     assert len(found.unread) == 1
