@@ -21,7 +21,6 @@ from firstlight.observe.drift import DriftResult
 from firstlight.observe.live_objects import LiveObjectsOfKind
 from firstlight.ownership.drift_judgement import Judgement
 from firstlight.plan.cluster_facts import ClusterFacts
-from firstlight.render import helm_template
 
 HERE = Place("x.yaml", 1)
 APPS = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
@@ -101,9 +100,7 @@ def test_what_was_not_rendered_is_unread_and_nothing_of_its_owner_is_extra() -> 
     assert (part.unread, part.owners) == (("apps was rendered in part: its source is not in the repo",), {})
 
 
-LEFT = Diagnostic.unknown(
-    "?", "the variable TOKEN is left as text: its value is in Secret flux-system/secrets", at=HERE
-)
+LEFT = Diagnostic.unknown("flux-variable-unknown", "the variable TOKEN is left as text", at=HERE, subject="TOKEN")
 
 
 def with_data(name: str, **data: str) -> Object:
