@@ -266,7 +266,7 @@ async def run(
     how = means(place)
     wishes = RunRequest(cluster="", until=until, only=only, is_dry_run=is_dry_run)
     prepared = await up_room.prepare(platform_reader.read(Path(place.root)), wishes, how)
-    assert not prepared.is_blocked, "\n".join(f"{each.message} {each.chain}" for each in prepared.problems)
+    assert not prepared.is_blocked, "\n".join(f"{each.message} {each.evidence}" for each in prepared.problems)
     begun = up_room.started(prepared, wishes, how)
     with walk.alone(prepared.cluster, how, who=begun.who), Journal.start(how.state, begun) as journal:
 

@@ -12,9 +12,8 @@ from firstlight import errors
 from firstlight.clients.git import Git, GitError, GitNotFound, NotARepository
 from firstlight.execute.means import Means
 from firstlight.model.cluster import Cluster
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence
 from firstlight.model.git import Head
-from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.platform import Platform
 from firstlight.model.secret import OwnSsh
 
@@ -63,7 +62,7 @@ class GitState:
         return bool(self.commit) and self.commit == self.remote
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[Diagnostic, ...]:
         """What stands in the way of a run."""
         return tuple(_problems(self))
 
@@ -148,45 +147,41 @@ def _below(root: Path, head: Head) -> str:
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else "."
 
 
-def _problems(state: GitState) -> Iterator[Problem]:
+def _problems(state: GitState) -> Iterator[Diagnostic]:
     if state.kept:
-        yield Problem(
-            rule="state-committed",
-            severity=Severity.ERROR,
-            message=f"Git has what only firstlight writes: {', '.join(state.kept[:_MANY])}",
-            way_out=f"It is for this computer alone. Take it out: git rm -r --cached {OWN}, and commit.",
+        yield Diagnostic.error(
+            "state-committed",
+            f"Git has what only firstlight writes: {', '.join(state.kept[:_MANY])}",
+            fix=f"It is for this computer alone. Take it out: git rm -r --cached {OWN}, and commit.",
         )
     if not state.is_repository or not state.commit:
         if not state.url.startswith("oci://"):
-            yield Problem(
-                rule="commit-unknown",
-                severity=Severity.WARNING,
-                message="what is rendered is in no commit, so that nobody can tell whether the engine follows it",
-                way_out="Commit it: git add, git commit, git push.",
+            yield Diagnostic.warning(
+                "commit-unknown",
+                "what is rendered is in no commit, so that nobody can tell whether the engine follows it",
+                fix="Commit it: git add, git commit, git push.",
             )
         return
     if state.dirty:
         yield _uncommitted(state)
     if state.unreachable:
-        yield Problem(
-            rule="remote-unknown",
-            severity=Severity.WARNING,
-            message=f"whether {state.commit[:12]} is pushed is not known: {state.unreachable}",
-            chain=(ProblemLink(state.url, "could not be asked"),),
-            way_out=f"See whether git ls-remote {state.url} works; the engine waits until the commit is there.",
+        yield Diagnostic.warning(
+            "remote-unknown",
+            f"whether {state.commit[:12]} is pushed is not known: {state.unreachable}",
+            evidence=(Evidence("could not be asked", where=state.url),),
+            fix=f"See whether git ls-remote {state.url} works; the engine waits until the commit is there.",
         )
     elif state.remote and not state.is_pushed:
         yield _elsewhere(state)
     elif state.url and state.follows and not state.remote:
-        yield Problem(
-            rule="branch-missing",
-            severity=Severity.ERROR,
-            message=f"the engine follows {state.follows}, which {state.url} does not have",
-            way_out=f"Push it: git push {state.url} HEAD:{state.follows}; or name another one as gitops.branch.",
+        yield Diagnostic.error(
+            "branch-missing",
+            f"the engine follows {state.follows}, which {state.url} does not have",
+            fix=f"Push it: git push {state.url} HEAD:{state.follows}; or name another one as gitops.branch.",
         )
 
 
-def _uncommitted(state: GitState) -> Problem:
+def _uncommitted(state: GitState) -> Diagnostic:
     more = f" and {len(state.dirty) - _MANY} more" if len(state.dirty) > _MANY else ""
     named = ", ".join(state.dirty[:_MANY])
     is_one = len(state.dirty) == 1
@@ -197,16 +192,15 @@ def _uncommitted(state: GitState) -> Problem:
             f" Git was told not to look at {state.unwatched[0]}: git update-index --no-assume-unchanged "
             "--no-skip-worktree FILE, or git sparse-checkout disable."
         )
-    return Problem(
-        rule="uncommitted",
-        severity=Severity.WARNING,
-        message=f"{number} not as in the commit: bootstrap takes {taken}, the engine does not",
-        chain=(ProblemLink("work tree", f"{named}{more}"),),
-        way_out=way_out,
+    return Diagnostic.warning(
+        "uncommitted",
+        f"{number} not as in the commit: bootstrap takes {taken}, the engine does not",
+        evidence=(Evidence(f"{named}{more}", where="work tree"),),
+        fix=way_out,
     )
 
 
-def _elsewhere(state: GitState) -> Problem:
+def _elsewhere(state: GitState) -> Diagnostic:
     """HEAD is not what the engine will fetch."""
     count = "1 commit is" if state.unpushed == 1 else f"{state.unpushed} commits are"
     if state.is_diverged:
@@ -219,16 +213,16 @@ def _elsewhere(state: GitState) -> Problem:
         rule, message = "branch-behind", f"{state.follows} has commits that are not here: the engine is ahead"
         way_out = "git pull"
     chain = (
-        ProblemLink("HEAD", f"is {state.commit[:12]}{f' on {state.branch}' if state.branch else ''}"),
-        ProblemLink(state.url, f"has {state.remote[:12]} as {state.follows}"),
+        Evidence(f"is {state.commit[:12]}{f' on {state.branch}' if state.branch else ''}", where="HEAD"),
+        Evidence(f"has {state.remote[:12]} as {state.follows}", where=state.url),
     )
-    return Problem(rule=rule, severity=Severity.ERROR, message=message, chain=chain, way_out=way_out)
+    return Diagnostic.error(rule, message, evidence=chain, fix=way_out)
 
 
 # Whether the engine will find in Git what bootstrap renders here.
 
 
-async def rendered_commit(platform: Platform, cluster: Cluster, means: Means) -> tuple[str, list[Problem]]:
+async def rendered_commit(platform: Platform, cluster: Cluster, means: Means) -> tuple[str, list[Diagnostic]]:
     """The commit that is rendered, and what is wrong with it; a rehearsal has its own."""
     if means.revision or means.git is None:
         return means.revision, []

@@ -4,9 +4,9 @@ import dataclasses
 import enum
 
 from firstlight.model.component import Phase
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import FileEdit
 from firstlight.model.place import Place
-from firstlight.model.plan import Problem
 
 
 class Seat(enum.StrEnum):
@@ -79,9 +79,9 @@ class MoveAnalysis:
     """Whether the engine cannot start without it."""
     users: tuple[BootstrapDependent, ...] = ()
     """What in bootstrap needs it now."""
-    new: tuple[Problem, ...] = ()
+    new: tuple[Diagnostic, ...] = ()
     """What stands in the way of a cold start that did not before, or may go wrong."""
-    solved: tuple[Problem, ...] = ()
+    solved: tuple[Diagnostic, ...] = ()
     """What does not any more."""
     is_rendered: bool = False
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from firstlight.model import verdict
 from firstlight.model.component import ObjectId, Phase, Side
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.own_gates import Hook
 from firstlight.model.place import Place
 from firstlight.model.verdict import Verdict
@@ -142,31 +142,6 @@ class Step:
     place: Place | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class ProblemLink:
-    """One member of the chain that causes a problem."""
-
-    name: str
-    """The component, step or part of the cluster."""
-    says: str
-    """What it has to do with it."""
-    place: Place | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """One thing that stands in the way of a run, or is good to know before it."""
-
-    rule: str
-    severity: Severity
-    message: str
-    """What and why; a sentence without a full stop."""
-    chain: tuple[ProblemLink, ...] = ()
-    """What leads to what, first to last."""
-    way_out: str = ""
-    component: str = ""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Smallest:
     """The smallest bootstrap set: what must be up before the engine can work."""
@@ -197,7 +172,7 @@ class Plan:
 
     cluster: str
     steps: tuple[Step, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     smallest: Smallest = dataclasses.field(default_factory=Smallest)
     is_rendered: bool = False
     """Whether objects were known when it was made; more is found then."""
@@ -210,7 +185,7 @@ class Plan:
     @property
     def is_blocked(self) -> bool:
         """Whether an error stands in the way."""
-        return any(each.severity == Severity.ERROR for each in self.problems)
+        return any(each.severity.rank >= Severity.ERROR.rank for each in self.problems)
 
     def ready(self, outcomes: Mapping[str, Verdict]) -> tuple[Step, ...]:
         """The steps without an outcome that have everything they need."""

@@ -9,9 +9,8 @@ from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_directives
 from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.handover import Passing
-from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.rendition import Object
 from firstlight.model.source import ChartSource
 from firstlight.ownership import ignored_fields
@@ -40,7 +39,7 @@ def applications(
     return made
 
 
-def argocd_problems(known: ClusterFacts, passing: Iterable[Passing], *, is_strict: bool) -> Iterator[Problem]:
+def argocd_problems(known: ClusterFacts, passing: Iterable[Passing], *, is_strict: bool) -> Iterator[Diagnostic]:
     """What stands in the way.
 
     Args:
@@ -79,38 +78,44 @@ def _has_option(passing: Passing, option: str) -> bool:
     return option in engine_directives.object_sync_options(passing.object.value)
 
 
-def _client_side(component: Component, origin: Origin) -> Problem:
+def _client_side(component: Component, origin: Origin) -> Diagnostic:
     why, do = f"it has no {SERVER_SIDE}", f"Write {SERVER_SIDE} into spec.syncPolicy.syncOptions"
     if engine_directives.REPLACE in declared_options(origin):
         why, do = (
             f"{engine_directives.REPLACE} wins over it",
             f"Leave {engine_directives.REPLACE} out of spec.syncPolicy.syncOptions",
         )
-    return Problem(
-        rule="handover-server-side", severity=Severity.ERROR, component=component.name,
-        message=f"Application {origin.name} does not apply server-side, since {why}: what bootstrap applied would "
+    return Diagnostic.error(
+        "handover-server-side",
+        f"Application {origin.name} does not apply server-side, since {why}: what bootstrap applied would "
         "stay bootstrap's, and fields removed in Git would stay in the cluster",
-        chain=(ProblemLink(argocd_names.APPLICATION, f"{origin.name} takes over {component.name}", origin.place),),
-        way_out=f"{do}; firstlight handover --dry-run shows it as a change of the file.",
-    )  # fmt: skip
+        subject=component.name,
+        evidence=(
+            Evidence(f"{origin.name} takes over {component.name}", origin.place, where=argocd_names.APPLICATION),
+        ),
+        fix=f"{do}; firstlight handover --dry-run shows it as a change of the file.",
+    )
 
 
-def _deletes(component: Component, origin: Origin) -> Iterator[Problem]:
+def _deletes(component: Component, origin: Origin) -> Iterator[Diagnostic]:
     finalizers = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
     if any(
         each == argocd_names.RESOURCES_FINALIZER or each.startswith(f"{argocd_names.RESOURCES_FINALIZER}/")
         for each in finalizers
     ):
-        yield Problem(
-            rule="handover-finalizer", severity=Severity.WARNING, component=component.name,
-            message=f"whoever deletes Application {origin.name} deletes everything that it took over: it has "
+        yield Diagnostic.warning(
+            "handover-finalizer",
+            f"whoever deletes Application {origin.name} deletes everything that it took over: it has "
             + argocd_names.RESOURCES_FINALIZER,
-            chain=(ProblemLink(argocd_names.APPLICATION, "has the finalizer", origin.place),),
-            way_out="Leave metadata.finalizers out until the certificate is final.",
-        )  # fmt: skip
+            subject=component.name,
+            evidence=(Evidence("has the finalizer", origin.place, where=argocd_names.APPLICATION),),
+            fix="Leave metadata.finalizers out until the certificate is final.",
+        )
 
 
-def _prunes(component: Component, origin: Origin, passing: Iterable[Passing], *, is_strict: bool) -> Iterator[Problem]:
+def _prunes(
+    component: Component, origin: Origin, passing: Iterable[Passing], *, is_strict: bool
+) -> Iterator[Diagnostic]:
     policy = mapping(origin.definition, "spec", "syncPolicy")
     automated = mapping(policy, "automated")
     if automated.get("prune") is not True or automated.get("enabled") is False or _KEEP in declared_options(origin):
@@ -120,14 +125,14 @@ def _prunes(component: Component, origin: Origin, passing: Iterable[Passing], *,
     shown = ", ".join(f"{each.id.kind} {each.id.name}" for each in vital[:3])
     more = f" and {len(vital) - 3} more" if len(vital) > 3 else ""
     what = f"{shown}{more}" if vital else "what it takes over"
-    yield Problem(
-        rule="handover-prunes",
+    yield Diagnostic(
+        code="handover-prunes",
         severity=Severity.ERROR if vital and is_strict else Severity.WARNING,
-        component=component.name,
+        subject=component.name,
         message=f"Application {origin.name} prunes by itself before the handover is proven: if Git renders otherwise "
         f"for a moment, it deletes {what}",
-        chain=(ProblemLink(argocd_names.APPLICATION, "has syncPolicy.automated.prune", origin.place),),
-        way_out="Write prune: false until the certificate is final"
+        evidence=(Evidence("has syncPolicy.automated.prune", origin.place, where=argocd_names.APPLICATION),),
+        fix="Write prune: false until the certificate is final"
         + (
             f", and give them the annotation {argocd_names.SYNC_OPTIONS_ANNOTATION}: {_KEEP} for good."
             if vital
@@ -254,19 +259,20 @@ def _plain(path: str) -> str:
 _SHOWN = 3
 
 
-def ignore_problems(known: ClusterFacts, passing: Sequence[Passing]) -> Iterator[Problem]:
+def ignore_problems(known: ClusterFacts, passing: Sequence[Passing]) -> Iterator[Diagnostic]:
     """Fields over which Argo CD and the cluster would fight for ever."""
     for component, origin, _, ignored in lacking_applications(known, passing):
         if ignored:
             names = ", ".join(f"{each.id.kind} {each.id.name} ({each.why})" for each in ignored[:_SHOWN])
             more = f" and {len(ignored) - _SHOWN} more" if len(ignored) > _SHOWN else ""
-            yield Problem(
-                rule="handover-ignores", severity=Severity.WARNING, component=component.name,
-                message=f"Application {origin.name} would write what others write, and never be in sync: {names}{more}",
-                chain=(ProblemLink(argocd_names.APPLICATION, "does not ignore them", origin.place),),
-                way_out=f"Add them to spec.ignoreDifferences, and {RESPECT} to the sync options; "
+            yield Diagnostic.warning(
+                "handover-ignores",
+                f"Application {origin.name} would write what others write, and never be in sync: {names}{more}",
+                subject=component.name,
+                evidence=(Evidence("does not ignore them", origin.place, where=argocd_names.APPLICATION),),
+                fix=f"Add them to spec.ignoreDifferences, and {RESPECT} to the sync options; "
                 "firstlight handover --dry-run shows it as a change of the file.",
-            )  # fmt: skip
+            )
 
 
 def lacking_applications(

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from firstlight.model import versions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Plan, Problem, ProblemLink, Smallest, Step, Tie
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.plan import Plan, Smallest, Step, Tie
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Rendition
 from firstlight.plan import (
@@ -79,7 +79,7 @@ def _without_contradictions(steps: Sequence[Step]) -> list[Step]:
     ]
 
 
-def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Problem]:
+def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Diagnostic]:
     yield from _no_engine(known)
     yield from cycles.problems(steps)
     yield from cycles.missing(known.facts)
@@ -95,40 +95,38 @@ def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Problem]:
     yield from _omni(known)
 
 
-def _omni(known: PlanContext) -> Iterator[Problem]:
+def _omni(known: PlanContext) -> Iterator[Diagnostic]:
     """That what Omni does cannot be tried before."""
     cluster = known.facts.cluster
     if cluster.omni_template:
-        yield Problem(
-            rule="not-rehearsed",
-            severity=Severity.NOTE,
-            message="Omni: not rehearsed. It configures the machines and bootstraps etcd by itself",
-            chain=(ProblemLink(cluster.omni_template, "is the Omni template", cluster.place),),
-            way_out="firstlight lab omni TEMPLATE merges its patches as Omni would, and starts what comes of it.",
+        yield Diagnostic.note(
+            "not-rehearsed",
+            "Omni: not rehearsed. It configures the machines and bootstraps etcd by itself",
+            evidence=(Evidence("is the Omni template", cluster.place, where=cluster.omni_template),),
+            fix="firstlight lab omni TEMPLATE merges its patches as Omni would, and starts what comes of it.",
         )
 
 
-def _halves(known: PlanContext) -> Iterator[Problem]:
+def _halves(known: PlanContext) -> Iterator[Diagnostic]:
     """Components that bootstrap and GitOps declare in two versions; a range may mean both."""
     for component in known.facts.bootstrap:
         first, then = cluster_facts.versions(component)
         if first.removeprefix("v") != then.removeprefix("v") and versions.minor(first) and versions.minor(then):
             places = [half[0].place for half in component.halves]
-            yield Problem(
-                rule="halves-differ",
-                severity=Severity.NOTE,
-                message=f"{component.name} is {first} in bootstrap and {then} in GitOps: "
+            yield Diagnostic.note(
+                "halves-differ",
+                f"{component.name} is {first} in bootstrap and {then} in GitOps: "
                 "the first reconcile changes it at once",
-                chain=(
-                    ProblemLink(component.name, f"{first} in bootstrap", places[0]),
-                    ProblemLink(component.name, f"{then} in GitOps", places[1]),
+                evidence=(
+                    Evidence(f"{first} in bootstrap", places[0], where=component.name),
+                    Evidence(f"{then} in GitOps", places[1], where=component.name),
                 ),
-                way_out="Let bootstrap read the version that Git has; firstlight boundary shows what differs.",
-                component=component.name,
+                fix="Let bootstrap read the version that Git has; firstlight boundary shows what differs.",
+                subject=component.name,
             )
 
 
-def _unrendered(known: PlanContext) -> Iterator[Problem]:
+def _unrendered(known: PlanContext) -> Iterator[Diagnostic]:
     """What could not be rendered, so that the plan knows only what the repo says of it."""
     for side, severity in ((Side.BOOTSTRAP, Severity.WARNING), (Side.GITOPS, Severity.NOTE)):
         failed = [
@@ -138,31 +136,32 @@ def _unrendered(known: PlanContext) -> Iterator[Problem]:
         ]
         if failed:
             names = ", ".join(name for name, _ in failed[:3]) + (f" and {len(failed) - 3} more" if failed[3:] else "")
-            yield Problem(
-                rule="not-rendered",
+            yield Diagnostic(
+                code="not-rendered",
                 severity=severity,
                 message=f"{names} could not be rendered for {side}: only what the repo says of them is known",
-                chain=tuple(ProblemLink(name, diagnostic.message, diagnostic.place) for name, diagnostic in failed),
-                way_out="See firstlight render.",
+                evidence=tuple(
+                    Evidence(diagnostic.message, diagnostic.place, where=name) for name, diagnostic in failed
+                ),
+                fix="See firstlight render.",
             )
 
 
-def _no_engine(known: PlanContext) -> Iterator[Problem]:
+def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
     cluster = known.facts.cluster
     if known.engines or not known.facts.gitops:
         return
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
-    yield Problem(
-        rule="engine-missing",
-        severity=Severity.ERROR,
-        message=f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
-        chain=(
-            ProblemLink(
-                cluster.name, f"has {_counted(len(known.facts.gitops))} that only GitOps brings", cluster.place
+    yield Diagnostic.error(
+        "engine-missing",
+        f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
+        evidence=(
+            Evidence(
+                f"has {_counted(len(known.facts.gitops))} that only GitOps brings", cluster.place, where=cluster.name
             ),
-            ProblemLink("bootstrap", "has no engine"),
+            Evidence("has no engine", where="bootstrap"),
         ),
-        way_out=f"Give the component that installs {name} the phase engine in firstlight.yaml.",
+        fix=f"Give the component that installs {name} the phase engine in firstlight.yaml.",
     )
 
 
@@ -178,10 +177,10 @@ def _counted(number: int) -> str:
 _MISSING = {"cni-missing": "a CNI", "dns-missing": "cluster DNS", "engine-missing": "an engine"}
 
 
-def smallest_set(known: PlanContext, steps: Sequence[Step], problems: Iterable[Problem]) -> Smallest:
+def smallest_set(known: PlanContext, steps: Sequence[Step], problems: Iterable[Diagnostic]) -> Smallest:
     """What is needed, what of it is missing, and what is there without need."""
     if not known.engines:
-        return Smallest(missing=tuple(_MISSING[each.rule] for each in problems if each.rule in _MISSING))
+        return Smallest(missing=tuple(_MISSING[each.code] for each in problems if each.code in _MISSING))
     needed = _closure(known, steps)
     mine = [each for each in known.facts.bootstrap if each.phase != Phase.MACHINE]
     others = [each for each in mine if each.name not in needed]
@@ -209,27 +208,26 @@ def _closure(known: PlanContext, steps: Sequence[Step]) -> set[str]:
     return {by_id[name].component for name in seen} - {""}
 
 
-def _missing(known: PlanContext, needed: set[str], problems: Iterable[Problem]) -> Iterable[str]:
+def _missing(known: PlanContext, needed: set[str], problems: Iterable[Diagnostic]) -> Iterable[str]:
     later = {each.name for each in known.facts.gitops}
     for each in problems:
-        if each.rule in _MISSING:
-            yield each.component or _MISSING[each.rule]
-        elif each.severity == Severity.ERROR and each.component in needed:
-            yield from (link.name for link in each.chain if link.name in later)
+        if each.code in _MISSING:
+            yield each.subject or _MISSING[each.code]
+        elif each.severity == Severity.ERROR and each.subject in needed:
+            yield from (link.where for link in each.evidence if link.where in later)
 
 
-def spare_problems(known: PlanContext, found: Smallest) -> list[Problem]:
+def spare_problems(known: PlanContext, found: Smallest) -> list[Diagnostic]:
     """What bootstrap has without need, as information."""
     return [_spare(known.facts.by_name[name]) for name in found.spare]
 
 
-def _spare(component: Component) -> Problem:
+def _spare(component: Component) -> Diagnostic:
     declared = f" ({component.why})" if component.is_why_declared else ""
-    return Problem(
-        rule="without-need",
-        severity=Severity.NOTE,
-        message=f"{component.name} is in bootstrap{declared}, and nothing that the engine needs uses it",
-        chain=(ProblemLink(component.name, component.why, cluster_facts.place(component, Side.BOOTSTRAP)),),
-        way_out="Nothing must be done; it could as well be left to GitOps.",
-        component=component.name,
+    return Diagnostic.note(
+        "without-need",
+        f"{component.name} is in bootstrap{declared}, and nothing that the engine needs uses it",
+        evidence=(Evidence(component.why, cluster_facts.place(component, Side.BOOTSTRAP), where=component.name),),
+        fix="Nothing must be done; it could as well be left to GitOps.",
+        subject=component.name,
     )

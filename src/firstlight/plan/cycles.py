@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from firstlight.model.component import Certainty, Phase
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Problem, ProblemLink, Step, StepNeed, Tie
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.plan import Step, StepNeed, Tie
 from firstlight.plan import cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 
@@ -13,7 +13,7 @@ _STARTS = 50
 """Steps from which the way round is sought: nobody reads a knot of thousands, and every start costs its whole size."""
 
 
-def problems(steps: Sequence[Step]) -> Iterator[Problem]:
+def problems(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     """One problem for each knot of steps that wait for each other."""
     by_id = {each.id: each for each in steps}
     for knot in knots({each.id: [need.step for need in each.needs if need.step in by_id] for each in steps}):
@@ -104,19 +104,18 @@ def shortest(knot: Sequence[str], by_id: Mapping[str, Step]) -> list[str]:
     return best
 
 
-def _problem(way: Sequence[Step]) -> Problem:
+def _problem(way: Sequence[Step]) -> Diagnostic:
     names = [each.name for each in way]
     needs = [_need(step, way[(index + 1) % len(way)]) for index, step in enumerate(way)]
     links = tuple(_link(step, needs[index], way[(index + 1) % len(way)]) for index, step in enumerate(way))
-    return Problem(
-        rule="cycle",
-        severity=Severity.ERROR,
-        message=f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
+    return Diagnostic.error(
+        "cycle",
+        f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
         if len(names) > 1
         else f"{names[0]} waits for itself",
-        chain=links,
-        way_out=_way_out(way, needs),
-        component=way[0].component,
+        evidence=links,
+        fix=_way_out(way, needs),
+        subject=way[0].component,
     )
 
 
@@ -139,41 +138,40 @@ def _way_out(way: Sequence[Step], needs: Sequence[StepNeed]) -> str:
     return f"Bring {then} in another way: {first} cannot work without."
 
 
-def _link(step: Step, need: StepNeed, other: Step) -> ProblemLink:
+def _link(step: Step, need: StepNeed, other: Step) -> Evidence:
     why = "" if need.why in ("needs", "") else f": {need.why}"
-    return ProblemLink(step.name, f"needs {other.name}{why}", need.place or step.place)
+    return Evidence(f"needs {other.name}{why}", need.place or step.place, where=step.name)
 
 
 def _need(step: Step, other: Step) -> StepNeed:
     return next(each for each in step.needs if each.step == other.id)
 
 
-def missing(known: ClusterFacts) -> Iterator[Problem]:
+def missing(known: ClusterFacts) -> Iterator[Diagnostic]:
     """Needs that nothing in the cluster meets, and needs of what is suspended."""
     for component in known.components:
         is_certain = all(each.certainty == Certainty.DECLARED for each in component.origins)
         for need in component.missing:
             is_sure = is_certain and need.why != cluster_facts.TASK_ORDER
-            yield Problem(
-                rule="missing-need",
+            yield Diagnostic(
+                code="missing-need",
                 severity=Severity.ERROR if is_sure else Severity.WARNING,
                 message=f"{component.name} needs {need.id}, which nothing in {known.cluster.name} deploys",
-                chain=(ProblemLink(component.name, f"{need.why or 'needs'} {need.id}", need.place),),
-                way_out="Deploy it in this cluster, or take the need away.",
-                component=component.name,
+                evidence=(Evidence(f"{need.why or 'needs'} {need.id}", need.place, where=component.name),),
+                fix="Deploy it in this cluster, or take the need away.",
+                subject=component.name,
             )
         for name in component.needs:
             other = known.by_name.get(name)
             halted = [each for each in other.origins if each.suspended] if other else []
             if other is not None and halted and len(halted) == len(other.origins):
-                yield Problem(
-                    rule="suspended-need",
-                    severity=Severity.WARNING,
-                    message=f"{component.name} needs {name}, which is suspended in Git and never becomes ready",
-                    chain=(
-                        ProblemLink(component.name, f"needs {name}", component.origins[0].place),
-                        ProblemLink(name, "suspend: true", halted[0].place),
+                yield Diagnostic.warning(
+                    "suspended-need",
+                    f"{component.name} needs {name}, which is suspended in Git and never becomes ready",
+                    evidence=(
+                        Evidence(f"needs {name}", component.origins[0].place, where=component.name),
+                        Evidence("suspend: true", halted[0].place, where=name),
                     ),
-                    way_out=f"Resume {name} in Git, or take the need away.",
-                    component=component.name,
+                    fix=f"Resume {name} in Git, or take the need away.",
+                    subject=component.name,
                 )

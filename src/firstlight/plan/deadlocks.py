@@ -7,15 +7,15 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Problem, ProblemLink, Tie
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.plan import Tie
 from firstlight.model.rendition import Object
 from firstlight.plan import bootstrap_steps, cluster_facts, well_known
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.plan.plan_context import PlanContext
 from firstlight.plan.supplies import ComponentDemand, Provision, ProvisionStanding, Requisite, RequisiteKind, Supply
 
-RULES = {
+_FROM_GITOPS = {
     RequisiteKind.SECRET: "secret-from-gitops",
     RequisiteKind.CONFIG_MAP: "config-from-gitops",
     RequisiteKind.KIND: "kind-from-gitops",
@@ -26,10 +26,24 @@ RULES = {
     RequisiteKind.SERVICE: "webhook-before-service",
     RequisiteKind.HOST: "host-from-inside",
 }
-"""What a problem is called, by what comes too late."""
+"""The codes of what comes too late, by what it is."""
+_FROM_NOWHERE = {
+    RequisiteKind.SECRET: "secret-from-nowhere",
+    RequisiteKind.KIND: "kind-from-nowhere",
+    RequisiteKind.OPERATOR: "operator-from-nowhere",
+    RequisiteKind.STORE: "store-from-nowhere",
+    RequisiteKind.STORAGE_CLASS: "storage-from-nowhere",
+    RequisiteKind.PRIORITY_CLASS: "priority-from-nowhere",
+    RequisiteKind.SERVICE: "webhook-from-nowhere",
+}
+"""The codes of what nothing brings, by what it is."""
+LATE = frozenset(
+    {*_FROM_GITOPS.values(), *_FROM_NOWHERE.values(), "needs-gitops", "inline-kind-late", "need-unrendered"}
+)
+"""The codes of everything that bootstrap needs and does not get in time."""
 
 
-def deadlock_problems(known: PlanContext) -> Iterator[Problem]:
+def deadlock_problems(known: PlanContext) -> Iterator[Diagnostic]:
     """Everything that bootstrap needs and only GitOps brings, and kinds that nobody brings."""
     for component in known.facts.bootstrap:
         yield from _declared(known, component)
@@ -62,43 +76,44 @@ def _together(ways: Iterable[tuple[ComponentDemand, Provision]]) -> Iterator[tup
         yield demand, way
 
 
-def _declared(known: PlanContext, component: Component) -> Iterator[Problem]:
+def _declared(known: PlanContext, component: Component) -> Iterator[Diagnostic]:
     """A component that declares to need one that only GitOps has."""
     for name, need in bootstrap_steps.declared_needs(known, component):
         other = known.facts.by_name.get(name)
         if other is not None and not cluster_facts.in_bootstrap(other) and need.tie == Tie.DECLARED:
-            yield Problem(
-                rule="needs-gitops",
-                severity=Severity.ERROR,
-                message=f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
-                chain=(
-                    ProblemLink(
-                        component.name, f"needs {name}{'' if need.why == 'needs' else f': {need.why}'}", need.place
+            yield Diagnostic.error(
+                "needs-gitops",
+                f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
+                evidence=(
+                    Evidence(
+                        f"needs {name}{'' if need.why == 'needs' else f': {need.why}'}",
+                        need.place,
+                        where=component.name,
                     ),
-                    ProblemLink(name, "is brought by GitOps", cluster_facts.place(other, Side.GITOPS)),
+                    Evidence("is brought by GitOps", cluster_facts.place(other, Side.GITOPS), where=name),
                     *_round(component.name),
                 ),
-                way_out=f"Install {name} in bootstrap too (components.{name}.phase: core), or take the need away.",
-                component=component.name,
+                fix=f"Install {name} in bootstrap too (components.{name}.phase: core), or take the need away.",
+                subject=component.name,
             )
 
 
-def _round(name: str) -> tuple[ProblemLink, ...]:
+def _round(name: str) -> tuple[Evidence, ...]:
     """The end of every such chain."""
-    return (ProblemLink("gitops", f"begins when all of bootstrap is up, {name} among it"),)
+    return (Evidence(f"begins when all of bootstrap is up, {name} among it", where="gitops"),)
 
 
-def _late(known: PlanContext, component: Component, demand: ComponentDemand, way: Provision) -> Problem:
+def _late(known: PlanContext, component: Component, demand: ComponentDemand, way: Provision) -> Diagnostic:
     late = next(each for each in way.chain if each.side == Side.GITOPS)
-    links = [ProblemLink(component.name, demand.how, demand.place)]
-    links += [ProblemLink(each.component or "foundation", _brings(each), each.place) for each in way.chain]
-    return Problem(
-        rule=RULES[demand.thing.sort],
+    links = [Evidence(demand.how, demand.place, where=component.name)]
+    links += [Evidence(_brings(each), each.place, where=each.component or "foundation") for each in way.chain]
+    return Diagnostic(
+        code=_FROM_GITOPS[demand.thing.sort],
         severity=Severity.WARNING if _is_tried_again(component, demand) else demand.severity,
         message=f"{component.name} is in bootstrap and needs {demand.thing}, which only GitOps brings",
-        chain=(*links, *_round(component.name)),
-        way_out=_way_out(component, demand, late),
-        component=component.name,
+        evidence=(*links, *_round(component.name)),
+        fix=_way_out(component, demand, late),
+        subject=component.name,
     )
 
 
@@ -137,19 +152,18 @@ def _way_out(component: Component, demand: ComponentDemand, late: Supply) -> str
     return f"I{install}{or_leave}."
 
 
-def _nowhere(known: PlanContext, component: Component, demand: ComponentDemand) -> Iterator[Problem]:
+def _nowhere(known: PlanContext, component: Component, demand: ComponentDemand) -> Iterator[Diagnostic]:
     """Kinds, stores and classes that nothing brings; Secrets may be made by the component itself when it runs."""
     thing = demand.thing
     if thing.sort in (RequisiteKind.HOST, RequisiteKind.CONFIG_MAP):
         return
     if thing.sort == RequisiteKind.SECRET and not demand.by_rendering:
-        yield Problem(
-            rule="secret-unknown",
-            severity=Severity.NOTE,
-            message=f"{component.name} needs {thing}, which nothing in the repo brings; perhaps it makes it itself",
-            chain=(ProblemLink(component.name, demand.how, demand.place),),
-            way_out="If it does not: put it into the foundation (secrets: in firstlight.yaml).",
-            component=component.name,
+        yield Diagnostic.note(
+            "secret-unknown",
+            f"{component.name} needs {thing}, which nothing in the repo brings; perhaps it makes it itself",
+            evidence=(Evidence(demand.how, demand.place, where=component.name),),
+            fix="If it does not: put it into the foundation (secrets: in firstlight.yaml).",
+            subject=component.name,
         )
         return
     if thing.sort == RequisiteKind.OPERATOR and known.facts.unrendered:
@@ -157,13 +171,13 @@ def _nowhere(known: PlanContext, component: Component, demand: ComponentDemand) 
     unsure = [each for each in known.facts.unrendered if each != component.name]
     severity = Severity.WARNING if unsure or _is_tried_again(component, demand) else demand.severity
     doubt = f"; {len(unsure)} components were not rendered and may bring it" if unsure else ""
-    yield Problem(
-        rule=f"{RULES[thing.sort].partition('-')[0]}-from-nowhere",
+    yield Diagnostic(
+        code="need-unrendered" if unsure else _FROM_NOWHERE[thing.sort],
         severity=severity,
         message=f"{component.name} needs {thing}, which nothing in the repo brings{doubt}",
-        chain=(ProblemLink(component.name, demand.how, demand.place),),
-        way_out=_from_nowhere(component, demand),
-        component=component.name,
+        evidence=(Evidence(demand.how, demand.place, where=component.name),),
+        fix=_from_nowhere(component, demand),
+        subject=component.name,
     )
 
 
@@ -179,23 +193,23 @@ def _from_nowhere(component: Component, demand: ComponentDemand) -> str:
 
 def _after_inline(
     known: PlanContext, component: Component, demand: ComponentDemand, way: Provision
-) -> Iterator[Problem]:
+) -> Iterator[Diagnostic]:
     """What Talos applies finds only kinds that Talos applied before it."""
     supply = way.chain[0]
     other = known.facts.by_name.get(supply.component)
     if other is None or other.phase == Phase.INLINE:
         return
-    yield Problem(
-        rule="inline-kind-late",
+    yield Diagnostic(
+        code="inline-kind-late",
         severity=Severity.WARNING if _is_tried_again(component, demand) else demand.severity,
         message=f"{component.name} is inline and needs {demand.thing}, "
         f"which comes after it, in the phase {other.phase}",
-        chain=(
-            ProblemLink(component.name, demand.how, demand.place),
-            ProblemLink(other.name, f"{_brings(supply)} in the phase {other.phase}", supply.place),
+        evidence=(
+            Evidence(demand.how, demand.place, where=component.name),
+            Evidence(f"{_brings(supply)} in the phase {other.phase}", supply.place, where=other.name),
         ),
-        way_out=f"Embed these CRDs too, before {component.name}: firstlight render --inline does it.",
-        component=component.name,
+        fix=f"Embed these CRDs too, before {component.name}: firstlight render --inline does it.",
+        subject=component.name,
     )
 
 
@@ -210,7 +224,7 @@ _ROOTS = {
 }
 
 
-def early_problems(known: PlanContext) -> Iterator[Problem]:
+def early_problems(known: PlanContext) -> Iterator[Diagnostic]:
     """Components of bootstrap with which Git would begin to act before the baseline is saved."""
     for component in known.facts.bootstrap:
         roots = [f"{each.kind} {each.name}" for each in _made(known, component) if (each.group, each.kind) in _ROOTS]
@@ -223,13 +237,14 @@ def early_problems(known: PlanContext) -> Iterator[Problem]:
             roots.append("the sync of the FluxInstance")
         if roots:
             shown = ", ".join(dict.fromkeys(roots[:3])) + (f" and {len(roots) - 3} more" if len(roots) > 3 else "")
-            yield Problem(
-                rule="root-early",
-                severity=Severity.NOTE,
-                message=f"{component.name} brings {shown}: Git would begin before the handover",
-                chain=(ProblemLink(component.name, f"has {shown}", cluster_facts.place(component, Side.BOOTSTRAP)),),
-                way_out="Nothing must be done: these are held back (suspended) until the baseline is saved.",
-                component=component.name,
+            yield Diagnostic.note(
+                "root-early",
+                f"{component.name} brings {shown}: Git would begin before the handover",
+                evidence=(
+                    Evidence(f"has {shown}", cluster_facts.place(component, Side.BOOTSTRAP), where=component.name),
+                ),
+                fix="Nothing must be done: these are held back (suspended) until the baseline is saved.",
+                subject=component.name,
             )
 
 
@@ -244,7 +259,7 @@ def _made(known: PlanContext, component: Component) -> Iterator[ObjectId]:
 # Secrets of the foundation for which nobody has said where their content is.
 
 
-def foundation_problems(known: ClusterFacts) -> Iterator[Problem]:
+def foundation_problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     """Secrets without a reference: bootstrap could not create them."""
     for secret in known.secrets:
         empty = sorted(key for key, reference in secret.data.items() if not reference)
@@ -252,13 +267,15 @@ def foundation_problems(known: ClusterFacts) -> Iterator[Problem]:
             continue
         keys = f" ({', '.join(empty)})" if empty else ""
         name = f"{secret.namespace}/{secret.name}"
-        yield Problem(
-            rule="secret-without-reference",
+        yield Diagnostic(
+            code="secret-without-reference",
             # What is only inferred is created today by somebody's script or hand.
             severity=Severity.ERROR if known.is_declared else Severity.WARNING,
             message=f"nothing says where the Secret {name}{keys} comes from",
-            chain=(ProblemLink(name, secret.why or "is needed before an operator can fetch the rest", secret.place),),
-            way_out="Name its source in firstlight.yaml: secrets, data, with op://, sops:, vault:, env: or file:.",
+            evidence=(
+                Evidence(secret.why or "is needed before an operator can fetch the rest", secret.place, where=name),
+            ),
+            fix="Name its source in firstlight.yaml: secrets, data, with op://, sops:, vault:, env: or file:.",
         )
 
 
@@ -268,7 +285,7 @@ def foundation_problems(known: ClusterFacts) -> Iterator[Problem]:
 _KINDS = {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
 
 
-def webhook_problems(known: ClusterFacts) -> Iterator[Problem]:
+def webhook_problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     """Webhooks of bootstrap that refuse pods everywhere while nobody answers, their own pods included."""
     for component in known.bootstrap:
         objects = known.objects(component, Side.BOOTSTRAP)
@@ -278,21 +295,19 @@ def webhook_problems(known: ClusterFacts) -> Iterator[Problem]:
             for hook in sequence(item.value, "webhooks"):
                 if _is_strict_on_pods(hook) and _is_own(hook, objects):
                     name = text(hook, "name") or item.id.name
-                    yield Problem(
-                        rule="webhook-of-itself",
-                        severity=Severity.WARNING,
-                        message=f"the webhook {name} must admit the pods that answer for it: "
-                        "once none is left, none can start",
-                        chain=(
-                            ProblemLink(
-                                component.name,
+                    yield Diagnostic.warning(
+                        "webhook-of-itself",
+                        f"the webhook {name} must admit the pods that answer for it: once none is left, none can start",
+                        evidence=(
+                            Evidence(
                                 f"{item.id.kind} {item.id.name} refuses pods of every namespace "
                                 "while its Service does not answer",
                                 cluster_facts.place(component, Side.BOOTSTRAP),
+                                where=component.name,
                             ),
                         ),
-                        way_out="Exclude its own namespace with a namespaceSelector, or give it failurePolicy: Ignore.",
-                        component=component.name,
+                        fix="Exclude its own namespace with a namespaceSelector, or give it failurePolicy: Ignore.",
+                        subject=component.name,
                     )
 
 

@@ -6,8 +6,7 @@ from firstlight.document.within import mapping, number, text
 from firstlight.model import flux_names, helm_names
 from firstlight.model.boundary import BoundaryStanding
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Problem, ProblemLink
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.source import ChartSource
 from firstlight.plan import boundary, cluster_facts, final_owners, pod_needs
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -17,7 +16,7 @@ _RETRY = "RetryOnFailure"
 _UNINSTALL = "uninstall"
 
 
-def flux_problems(known: ClusterFacts) -> Iterator[Problem]:
+def flux_problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     """What stands in the way of every HelmRelease that takes over what bootstrap installs."""
     for component in known.bootstrap:
         origin = final_owners.passing_owner(component)
@@ -26,7 +25,7 @@ def flux_problems(known: ClusterFacts) -> Iterator[Problem]:
             yield from _uninstalls(component, origin)
 
 
-def differing(known: ClusterFacts) -> Iterator[Problem]:
+def differing(known: ClusterFacts) -> Iterator[Diagnostic]:
     """Components that bootstrap and Git render differently: the first reconcile changes them."""
     for component in known.bootstrap:
         ours = known.rendition(component, Side.BOOTSTRAP)
@@ -45,18 +44,18 @@ def differing(known: ClusterFacts) -> Iterator[Problem]:
             message += f"; of {', '.join(fixed)} something differs that Kubernetes does not change"
         if rolling:
             message += f"; the handover replaces the pods of {', '.join(rolling)}"
-        yield Problem(
-            rule="handover-differs", severity=Severity.WARNING, message=message, component=component.name,
-            chain=(
-                ProblemLink("bootstrap", "has it one way", cluster_facts.place(component, Side.BOOTSTRAP)),
-                ProblemLink("GitOps", "has it another way", cluster_facts.place(component, Side.GITOPS)),
+        yield Diagnostic.warning(
+            "handover-differs", message, subject=component.name,
+            evidence=(
+                Evidence("has it one way", cluster_facts.place(component, Side.BOOTSTRAP), where="bootstrap"),
+                Evidence("has it another way", cluster_facts.place(component, Side.GITOPS), where="GitOps"),
             ),
-            way_out=f"firstlight boundary {known.cluster.name} --component {component.name} shows every difference; "
+            fix=f"firstlight boundary {known.cluster.name} --component {component.name} shows every difference; "
             "make both say the same.",
         )  # fmt: skip
 
 
-def second_releases(known: ClusterFacts) -> Iterator[Problem]:
+def second_releases(known: ClusterFacts) -> Iterator[Diagnostic]:
     """HelmReleases that are meant to take over a release that bootstrap installs, and would not find it.
 
     What has another name or namespace is read as another component: so these are found among all that Git brings.
@@ -81,29 +80,31 @@ def _is_meant(ours: ChartSource, origin: Origin, theirs: ChartSource) -> bool:
     return is_same_chart and ours.release in (theirs.release, origin.name)
 
 
-def _second(ours: Component, chart: ChartSource, theirs: Component, origin: Origin, wrong: dict[str, str]) -> Problem:
+def _second(
+    ours: Component, chart: ChartSource, theirs: Component, origin: Origin, wrong: dict[str, str]
+) -> Diagnostic:
     assert isinstance(origin.source, ChartSource)
     found = origin.source
     # Only another name or namespace makes a second set of objects; where Helm keeps it is a second history alone.
     is_double = bool(wrong.keys() - {"storageNamespace"})
     finds = f"{found.storage_namespace or found.namespace}/{found.release}"
     lines = ", ".join(f"{name}: {value}" for name, value in wrong.items())
-    return Problem(
-        rule="handover-second-release",
+    return Diagnostic(
+        code="handover-second-release",
         severity=Severity.ERROR if is_double else Severity.WARNING,
-        component=theirs.name,
+        subject=theirs.name,
         message=f"bootstrap installs the release {chart.namespace}/{chart.release}, and HelmRelease "
         f"{origin.namespace}/{origin.name} looks for {finds}: helm-controller would install "
         + (f"a second one, into {found.namespace}" if is_double else "it once more over what is there"),
-        chain=(
-            ProblemLink(
-                "bootstrap",
+        evidence=(
+            Evidence(
                 f"installs {chart.release} into {chart.namespace}",
                 cluster_facts.place(ours, Side.BOOTSTRAP),
+                where="bootstrap",
             ),
-            ProblemLink(flux_names.HELM_RELEASE, "is of another release", origin.place),
+            Evidence("is of another release", origin.place, where=flux_names.HELM_RELEASE),
         ),
-        way_out=f"Write in its spec: {lines}. Where it runs already, that makes helm-controller uninstall and install "
+        fix=f"Write in its spec: {lines}. Where it runs already, that makes helm-controller uninstall and install "
         "anew: there, give bootstrap's release the name and namespace that the HelmRelease has.",
     )
 
@@ -118,7 +119,7 @@ def _wrong(ours: ChartSource, theirs: ChartSource) -> dict[str, str]:
     return {name: must for name, (says, must) in pins.items() if says != must}
 
 
-def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterator[Problem]:
+def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterator[Diagnostic]:
     """Helm-controller adds the digest to the version of a chart of an OCIRepository; some charts label pods with it."""
     reference = mapping(origin.definition, "spec", "chartRef")
     if (
@@ -136,20 +137,19 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
     ]
     if labelled:
         names = ", ".join(f"{each.kind} {each.name}" for each in labelled)
-        yield Problem(
-            rule="handover-chart-digest",
-            severity=Severity.WARNING,
-            component=component.name,
-            message=f"helm-controller calls a chart of an OCIRepository version+digest, and {names} has the version in "
+        yield Diagnostic.warning(
+            "handover-chart-digest",
+            f"helm-controller calls a chart of an OCIRepository version+digest, and {names} has the version in "
             "the labels of its pods: the handover replaces them",
-            chain=(
-                ProblemLink(
-                    flux_names.HELM_RELEASE,
+            subject=component.name,
+            evidence=(
+                Evidence(
                     f"takes its chart from OCIRepository {text(reference, 'name')}",
                     origin.place,
+                    where=flux_names.HELM_RELEASE,
                 ),
             ),
-            way_out="Run helm-controller with --feature-gates=DisableChartDigestTracking=true, or take the chart from "
+            fix="Run helm-controller with --feature-gates=DisableChartDigestTracking=true, or take the chart from "
             "a HelmRepository.",
         )
 
@@ -161,7 +161,7 @@ def _names_version(labels: object, version: str) -> bool:
     return bool(chart) or (bool(version) and any(version in str(each) for each in labels.values()))
 
 
-def _uninstalls(component: Component, origin: Origin) -> Iterator[Problem]:
+def _uninstalls(component: Component, origin: Origin) -> Iterator[Diagnostic]:
     """A network that is uninstalled because its upgrade failed does not come back: nothing reaches anything then."""
     if component.role != CNI:
         return
@@ -183,10 +183,10 @@ def _uninstalls(component: Component, origin: Origin) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _uninstalled(component: Component, origin: Origin, severity: Severity, why: str, way_out: str) -> Problem:
-    return Problem(
-        rule="handover-uninstalls-cni", severity=severity, component=component.name,
+def _uninstalled(component: Component, origin: Origin, severity: Severity, why: str, way_out: str) -> Diagnostic:
+    return Diagnostic(
+        code="handover-uninstalls-cni", severity=severity, subject=component.name,
         message=f"helm-controller would uninstall the network of the cluster when it fails: {why}",
-        chain=(ProblemLink(flux_names.HELM_RELEASE, f"{origin.namespace}/{origin.name} says so", origin.place),),
-        way_out=f"{way_out}: without a network helm-controller itself cannot bring it back.",
+        evidence=(Evidence(f"{origin.namespace}/{origin.name} says so", origin.place, where=flux_names.HELM_RELEASE),),
+        fix=f"{way_out}: without a network helm-controller itself cannot bring it back.",
     )  # fmt: skip

@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.move import BootstrapDependent, MoveAnalysis, MoveRequest, Seat
-from firstlight.model.plan import Plan, Problem, ProblemLink, Tie
+from firstlight.model.plan import Plan, Tie
 from firstlight.plan import cluster_facts
 
 _TOLD = (Severity.ERROR, Severity.WARNING)
@@ -66,7 +66,7 @@ def imagined(component: Component, wish: MoveRequest) -> Component:
     )  # fmt: skip
 
 
-def _late(component: Component, components: Sequence[Component]) -> Iterable[Problem]:
+def _late(component: Component, components: Sequence[Component]) -> Iterable[Diagnostic]:
     """What Git says that it needs, and bootstrap does not bring: itself, or all that it brings in turn."""
     by_name = {each.name: each for each in components}
     for name in component.needs:
@@ -76,16 +76,15 @@ def _late(component: Component, components: Sequence[Component]) -> Iterable[Pro
         children = [each for each in components if each.parent == name]
         if children and all(cluster_facts.in_bootstrap(each) for each in children):
             continue
-        yield Problem(
-            rule="needs-gitops",
-            severity=Severity.ERROR,
-            message=f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
-            chain=(
-                ProblemLink(component.name, f"needs {name}", cluster_facts.place(component, Side.GITOPS)),
-                ProblemLink(name, "is brought by GitOps", cluster_facts.place(other, Side.GITOPS)),
+        yield Diagnostic.error(
+            "needs-gitops",
+            f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
+            evidence=(
+                Evidence(f"needs {name}", cluster_facts.place(component, Side.GITOPS), where=component.name),
+                Evidence("is brought by GitOps", cluster_facts.place(other, Side.GITOPS), where=name),
             ),
-            way_out=f"Move {name} first (firstlight move {name} --to bootstrap), or take the need away.",
-            component=component.name,
+            fix=f"Move {name} first (firstlight move {name} --to bootstrap), or take the need away.",
+            subject=component.name,
         )
 
 
@@ -103,11 +102,11 @@ def _users(name: str, plan: Plan) -> Iterable[BootstrapDependent]:
                 break
 
 
-def beyond(found: Iterable[Problem], known: Iterable[Problem]) -> tuple[Problem, ...]:
+def beyond(found: Iterable[Diagnostic], known: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Problems that are not among others, wherever their lines are by now."""
-    there = {(each.rule, each.severity, each.component, each.message) for each in known}
+    there = {(each.code, each.severity, each.subject, each.message) for each in known}
     return tuple(
         each
         for each in found
-        if each.severity in _TOLD and (each.rule, each.severity, each.component, each.message) not in there
+        if each.severity in _TOLD and (each.code, each.severity, each.subject, each.message) not in there
     )

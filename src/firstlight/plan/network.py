@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 from firstlight.document.within import text
 from firstlight.model.component import Component, Side
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Problem, ProblemLink
+from firstlight.model.diagnostic import Diagnostic, Evidence
 from firstlight.plan import cluster_facts as plan_cluster_facts
 from firstlight.plan import well_known
 from firstlight.plan.cluster_facts import ClusterFacts
 
 
-def problems(cluster_facts: ClusterFacts) -> Iterator[Problem]:
+def problems(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
     """What is there twice, and what is not there at all; nothing where the repo says nothing about Talos."""
     if not cluster_facts.has_talos:
         return
@@ -25,43 +24,41 @@ def _anywhere(cluster_facts: ClusterFacts, role: str) -> list[Component]:
     return [each for each in cluster_facts.gitops if each.role == role and not each.part_of]
 
 
-def _cni(cluster_facts: ClusterFacts) -> Iterator[Problem]:
+def _cni(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
     network, mine = cluster_facts.cluster.network, cluster_facts.with_role("cni")
     later = _anywhere(cluster_facts, "cni")
     said = cluster_facts.said("network.cni")
     if network.cni == "none" and not mine:
-        chain = [ProblemLink(cluster_facts.cluster.name, "cluster.network.cni.name is none", said)]
+        chain = [Evidence("cluster.network.cni.name is none", said, where=cluster_facts.cluster.name)]
         chain += [
-            ProblemLink(each.name, "is brought by GitOps only", plan_cluster_facts.place(each, Side.GITOPS))
+            Evidence("is brought by GitOps only", plan_cluster_facts.place(each, Side.GITOPS), where=each.name)
             for each in later
         ]
         name = later[0].name if later else "a CNI such as cilium"
-        yield Problem(
-            rule="cni-missing",
-            severity=Severity.ERROR,
-            message="Talos brings no CNI and bootstrap has none: nodes never become Ready",
-            chain=(*chain, ProblemLink("gitops", "needs nodes that are Ready")) if later else tuple(chain),
-            way_out=f"Install {name} in bootstrap (phase: inline or core).",
-            component=later[0].name if later else "",
+        yield Diagnostic.error(
+            "cni-missing",
+            "Talos brings no CNI and bootstrap has none: nodes never become Ready",
+            evidence=(*chain, Evidence("needs nodes that are Ready", where="gitops")) if later else tuple(chain),
+            fix=f"Install {name} in bootstrap (phase: inline or core).",
+            subject=later[0].name if later else "",
         )
     elif network.cni in ("", "flannel") and (mine or later):
         other = (*mine, *later)[0]
-        yield Problem(
-            rule="cni-twice",
-            severity=Severity.ERROR,
-            message=f"Talos brings flannel beside {other.name}: two CNIs on every node",
-            chain=(
-                ProblemLink(
-                    cluster_facts.cluster.name, _unsaid(network.cni, "cluster.network.cni.name", "flannel"), said
+        yield Diagnostic.error(
+            "cni-twice",
+            f"Talos brings flannel beside {other.name}: two CNIs on every node",
+            evidence=(
+                Evidence(
+                    _unsaid(network.cni, "cluster.network.cni.name", "flannel"), said, where=cluster_facts.cluster.name
                 ),
-                ProblemLink(other.name, "is a CNI too", plan_cluster_facts.place(other, Side.BOOTSTRAP)),
+                Evidence("is a CNI too", plan_cluster_facts.place(other, Side.BOOTSTRAP), where=other.name),
             ),
-            way_out="Set cluster.network.cni.name: none in the machine config.",
-            component=other.name,
+            fix="Set cluster.network.cni.name: none in the machine config.",
+            subject=other.name,
         )
 
 
-def _proxy(cluster_facts: ClusterFacts) -> Iterator[Problem]:
+def _proxy(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
     network, said = cluster_facts.cluster.network, cluster_facts.said("network.kube_proxy")
     ciliums = [
         each
@@ -72,28 +69,26 @@ def _proxy(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         replaces = replaces_proxy(cluster_facts, cilium)
         place = plan_cluster_facts.place(cilium, Side.BOOTSTRAP)
         if replaces and network.kube_proxy is not False:
-            yield Problem(
-                rule="proxy-twice",
-                severity=Severity.ERROR,
-                message=f"Talos runs kube-proxy beside {cilium.name}, which replaces it: both program every Service",
-                chain=(
-                    ProblemLink(cluster_facts.cluster.name, "cluster.proxy.disabled is not true", said),
-                    ProblemLink(cilium.name, "kubeProxyReplacement is true", place),
+            yield Diagnostic.error(
+                "proxy-twice",
+                f"Talos runs kube-proxy beside {cilium.name}, which replaces it: both program every Service",
+                evidence=(
+                    Evidence("cluster.proxy.disabled is not true", said, where=cluster_facts.cluster.name),
+                    Evidence("kubeProxyReplacement is true", place, where=cilium.name),
                 ),
-                way_out="Set cluster.proxy.disabled: true in the machine config.",
-                component=cilium.name,
+                fix="Set cluster.proxy.disabled: true in the machine config.",
+                subject=cilium.name,
             )
         elif replaces is False and network.kube_proxy is False:
-            yield Problem(
-                rule="proxy-missing",
-                severity=Severity.ERROR,
-                message=f"Talos runs no kube-proxy and {cilium.name} does not replace it: no Service answers",
-                chain=(
-                    ProblemLink(cluster_facts.cluster.name, "cluster.proxy.disabled is true", said),
-                    ProblemLink(cilium.name, "kubeProxyReplacement is not true", place),
+            yield Diagnostic.error(
+                "proxy-missing",
+                f"Talos runs no kube-proxy and {cilium.name} does not replace it: no Service answers",
+                evidence=(
+                    Evidence("cluster.proxy.disabled is true", said, where=cluster_facts.cluster.name),
+                    Evidence("kubeProxyReplacement is not true", place, where=cilium.name),
                 ),
-                way_out="Set kubeProxyReplacement: true in Cilium's values.",
-                component=cilium.name,
+                fix="Set kubeProxyReplacement: true in Cilium's values.",
+                subject=cilium.name,
             )
 
 
@@ -114,36 +109,34 @@ def replaces_proxy(cluster_facts: ClusterFacts, cilium: Component) -> bool | Non
     )
 
 
-def _dns(cluster_facts: ClusterFacts) -> Iterator[Problem]:
+def _dns(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
     network, said = cluster_facts.cluster.network, cluster_facts.said("network.core_dns")
     mine, later = cluster_facts.with_role("dns"), _anywhere(cluster_facts, "dns")
     if network.core_dns is not False and (mine or later):
         other = (*mine, *later)[0]
-        yield Problem(
-            rule="dns-twice",
-            severity=Severity.ERROR,
-            message=f"Talos brings its own CoreDNS beside {other.name}: both want the Service kube-dns",
-            chain=(
-                ProblemLink(cluster_facts.cluster.name, "cluster.coreDNS.disabled is not true", said),
-                ProblemLink(other.name, "is the cluster's DNS too", plan_cluster_facts.place(other, Side.BOOTSTRAP)),
+        yield Diagnostic.error(
+            "dns-twice",
+            f"Talos brings its own CoreDNS beside {other.name}: both want the Service kube-dns",
+            evidence=(
+                Evidence("cluster.coreDNS.disabled is not true", said, where=cluster_facts.cluster.name),
+                Evidence("is the cluster's DNS too", plan_cluster_facts.place(other, Side.BOOTSTRAP), where=other.name),
             ),
-            way_out="Set cluster.coreDNS.disabled: true in the machine config.",
-            component=other.name,
+            fix="Set cluster.coreDNS.disabled: true in the machine config.",
+            subject=other.name,
         )
     elif network.core_dns is False and not mine:
-        chain = [ProblemLink(cluster_facts.cluster.name, "cluster.coreDNS.disabled is true", said)]
+        chain = [Evidence("cluster.coreDNS.disabled is true", said, where=cluster_facts.cluster.name)]
         chain += [
-            ProblemLink(each.name, "is brought by GitOps only", plan_cluster_facts.place(each, Side.GITOPS))
+            Evidence("is brought by GitOps only", plan_cluster_facts.place(each, Side.GITOPS), where=each.name)
             for each in later
         ]
-        yield Problem(
-            rule="dns-missing",
-            severity=Severity.ERROR,
-            message="Talos brings no CoreDNS and bootstrap has none: the engine finds no Git host by its name",
-            chain=(*chain, ProblemLink("gitops", "needs an engine that reaches Git")) if later else tuple(chain),
-            way_out=f"Install {later[0].name if later else 'coredns'} in bootstrap (phase: core), "
+        yield Diagnostic.error(
+            "dns-missing",
+            "Talos brings no CoreDNS and bootstrap has none: the engine finds no Git host by its name",
+            evidence=(*chain, Evidence("needs an engine that reaches Git", where="gitops")) if later else tuple(chain),
+            fix=f"Install {later[0].name if later else 'coredns'} in bootstrap (phase: core), "
             "or let Talos bring CoreDNS.",
-            component=later[0].name if later else "",
+            subject=later[0].name if later else "",
         )
 
 

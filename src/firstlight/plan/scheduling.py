@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from firstlight.document.within import at
 from firstlight.model.component import Component, Phase, Side
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Problem, ProblemLink
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, pod_needs
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -14,7 +13,7 @@ _FIELD = "schedules_on_control_planes"
 _ALLOW = "Set cluster.allowSchedulingOnControlPlanes: true"
 
 
-def problems(known: ClusterFacts) -> Iterator[Problem]:
+def problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     """Pods that no node takes, and replicas that wait for another node."""
     if not known.cluster.machines:
         return
@@ -58,29 +57,29 @@ def _mentions_tolerations(component: Component) -> bool:
     return any("tolerations" in each for each in texts)
 
 
-def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Problem]:
+def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Diagnostic]:
     refused = _refused(known, component)
     if not refused and not _may(known, component):
         return
     who = ", ".join(f"{each.id.kind} {each.id.name}" for each in refused[:3]) or "its pods"
     more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
     is_engine = component.role == "engine"
-    workers = [ProblemLink(known.cluster.name, each.message, each.place) for each in known.unlisted]
-    yield Problem(
-        rule="unschedulable",
+    workers = [Evidence(each.message, each.place, where=known.cluster.name) for each in known.unlisted]
+    yield Diagnostic(
+        code="unschedulable",
         severity=Severity.ERROR if (is_engine or refused) and not workers else Severity.WARNING,
         message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
-        chain=(
-            ProblemLink(
-                component.name,
+        evidence=(
+            Evidence(
                 f"{who}{more}: no toleration for control planes",
                 cluster_facts.place(component, Side.BOOTSTRAP),
+                where=component.name,
             ),
-            *(workers or [ProblemLink(known.cluster.name, "has no workers", known.cluster.place)]),
-            ProblemLink(known.cluster.name, "does not allow scheduling on control planes", known.said(_FIELD)),
+            *(workers or [Evidence("has no workers", known.cluster.place, where=known.cluster.name)]),
+            Evidence("does not allow scheduling on control planes", known.said(_FIELD), where=known.cluster.name),
         ),
-        way_out=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pod_needs.CONTROL_PLANE_TAINT}.",
-        component=component.name,
+        fix=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pod_needs.CONTROL_PLANE_TAINT}.",
+        subject=component.name,
     )
 
 
@@ -92,7 +91,7 @@ def _tainted(known: ClusterFacts) -> str:
     return f"all {known.control_planes} machines{listed} are tainted control planes"
 
 
-def _alone(known: ClusterFacts, component: Component) -> Iterator[Problem]:
+def _alone(known: ClusterFacts, component: Component) -> Iterator[Diagnostic]:
     """Two replicas that cannot share the one node that takes them: harmless, and a gate must know it."""
     for item in known.objects(component, Side.BOOTSTRAP):
         wanted = at(item.value, "spec", "replicas")
@@ -104,16 +103,17 @@ def _alone(known: ClusterFacts, component: Component) -> Iterator[Problem]:
         )
         nodes = known.workers + (known.control_planes if takes_control_planes else 0)
         if 0 < nodes < wanted and not known.unlisted:
-            yield Problem(
-                rule="replicas-wait",
-                severity=Severity.NOTE,
-                message=f"{item.id.kind} {item.id.name} wants {wanted} replicas with {reason}, and {nodes} "
+            yield Diagnostic.note(
+                "replicas-wait",
+                f"{item.id.kind} {item.id.name} wants {wanted} replicas with {reason}, and {nodes} "
                 f"node{' takes' if nodes == 1 else 's take'} them: the rest waits, the gate asks for {nodes}",
-                chain=(
-                    ProblemLink(
-                        component.name, f"{wanted} replicas, {reason}", cluster_facts.place(component, Side.BOOTSTRAP)
+                evidence=(
+                    Evidence(
+                        f"{wanted} replicas, {reason}",
+                        cluster_facts.place(component, Side.BOOTSTRAP),
+                        where=component.name,
                     ),
                 ),
-                way_out="Nothing: the scheduler places the rest when a node joins.",
-                component=component.name,
+                fix="Nothing: the scheduler places the rest when a node joins.",
+                subject=component.name,
             )

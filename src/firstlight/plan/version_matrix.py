@@ -11,9 +11,8 @@ from firstlight.document import yaml_reader
 from firstlight.document.within import text
 from firstlight.model import flux_names, versions
 from firstlight.model.component import Component, Side
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.place import Place
-from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts as plan_cluster_facts
 from firstlight.plan import pod_needs, well_known
@@ -40,12 +39,12 @@ def table() -> dict[str, ProductVersions]:
     return msgspec.convert(document.value, dict[str, ProductVersions])
 
 
-def problems(cluster_facts: ClusterFacts) -> list[Problem]:
+def problems(cluster_facts: ClusterFacts) -> list[Diagnostic]:
     """Versions that do not go together, and those of which nothing is known; each thing once."""
     return list({each.message: each for each in _problems(cluster_facts)}.values())
 
 
-def _problems(cluster_facts: ClusterFacts) -> Iterator[Problem]:
+def _problems(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
     cluster = cluster_facts.cluster
     if not cluster.kubernetes:
         if cluster_facts.has_talos:
@@ -97,36 +96,35 @@ def _rendered(item: Object, product: ProductVersions) -> str:
     return ""
 
 
-def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, place: Place) -> Iterator[Problem]:
+def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, place: Place) -> Iterator[Diagnostic]:
     product, kubernetes = table()[key], cluster_facts.cluster.kubernetes
     found, wanted = versions.minor(version), versions.minor(kubernetes)
     chain = (
-        ProblemLink(name, f"{product.title} {version or 'without a version that is known here'}", place),
-        ProblemLink(cluster_facts.cluster.name, f"Kubernetes {kubernetes}", cluster_facts.said("kubernetes")),
+        Evidence(f"{product.title} {version or 'without a version that is known here'}", place, where=name),
+        Evidence(f"Kubernetes {kubernetes}", cluster_facts.said("kubernetes"), where=cluster_facts.cluster.name),
     )
     span = product.kubernetes.get(f"{found[0]}.{found[1]}") if found else None
     if span is None or wanted is None:
         shown = f"{product.title} {version}".strip()
-        yield Problem(
-            rule="version-unknown",
-            severity=Severity.NOTE,
-            message=f"whether {shown} goes with Kubernetes {kubernetes} is not known here",
-            chain=chain,
-            way_out=f"Look it up in the release notes of {product.title}.",
-            component="" if key == "talos" else name,
+        yield Diagnostic.note(
+            "version-unknown",
+            f"whether {shown} goes with Kubernetes {kubernetes} is not known here",
+            evidence=chain,
+            fix=f"Look it up in the release notes of {product.title}.",
+            subject="" if key == "talos" else name,
         )
         return
     first, last = (versions.minor(each) or (0, 0) for each in span)
     if first <= wanted <= last:
         return
     verb = "refuses" if product.refuses else "was not tested with"
-    yield Problem(
-        rule="version-refused" if product.refuses else "version-untested",
+    yield Diagnostic(
+        code="version-refused" if product.refuses else "version-untested",
         severity=Severity.ERROR if product.refuses else Severity.WARNING,
         message=f"{product.title} {version} {verb} Kubernetes {kubernetes}: it is for {span[0]} to {span[1]}",
-        chain=chain,
-        way_out=_way_out(product, wanted, newer=wanted > last),
-        component="" if key == "talos" else name,
+        evidence=chain,
+        fix=_way_out(product, wanted, newer=wanted > last),
+        subject="" if key == "talos" else name,
     )
 
 
@@ -142,11 +140,10 @@ def _way_out(product: ProductVersions, wanted: versions.Line, *, newer: bool) ->
     return f"Take {'an older' if newer else 'a newer'} Kubernetes."
 
 
-def _unsaid(what: str, name: str, place: Place) -> Problem:
-    return Problem(
-        rule="version-unknown",
-        severity=Severity.NOTE,
-        message=f"the repo does not say which version of {what} {name} has: nothing is compared",
-        chain=(ProblemLink(name, f"no version of {what}", place),),
-        way_out=f"Say it in firstlight.yaml: clusters.{name}.{what.lower()}.",
+def _unsaid(what: str, name: str, place: Place) -> Diagnostic:
+    return Diagnostic.note(
+        "version-unknown",
+        f"the repo does not say which version of {what} {name} has: nothing is compared",
+        evidence=(Evidence(f"no version of {what}", place, where=name),),
+        fix=f"Say it in firstlight.yaml: clusters.{name}.{what.lower()}.",
     )

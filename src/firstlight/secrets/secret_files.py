@@ -17,7 +17,6 @@ from firstlight.model.secret_reference import FileReference, Reference, SopsRefe
 
 SIZE = 8 << 20
 """Bytes of the largest file that is read: Kubernetes takes 1 MiB in a Secret."""
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def locate(reference: FileReference | SopsReference, root: Path, *, environ: Mapping[str, str]) -> Path:
@@ -74,17 +73,6 @@ def read_secret_file(path: Path, reference: FileReference) -> Secret:
     if len(content) > SIZE:
         raise secret_errors.SecretUnreadable("file", about, f"it has more than {SIZE >> 20} MiB")
     return Secret(content)
-
-
-def permission_warning(path: Path) -> tuple[str, str]:
-    """What to say of a file that others can read, and what to do; empty if they cannot."""
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-    except OSError:
-        return "", ""
-    if not mode & _OTHERS:
-        return "", ""
-    return f"others on this computer may read it (mode {mode:04o})", f"chmod 600 {path}"
 
 
 # One value out of what sops decrypted, by a dotted key.

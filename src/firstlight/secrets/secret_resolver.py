@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import os
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,24 +12,10 @@ from firstlight.clients import onepassword, secret_errors, vault
 from firstlight.clients import sops as clients_sops
 from firstlight.clients.onepassword import OP_MISSING
 from firstlight.model import secret_reference
-from firstlight.model.place import Place
-from firstlight.model.platform import FoundationSecret
 from firstlight.model.secret import Secret
 from firstlight.secrets import secret_files
 
 K = TypeVar("K")
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SecretProblem:
-    """References that cannot be resolved, for one reason; or, as a warning, that better should not be."""
-
-    message: str
-    references: tuple[str, ...]
-    places: tuple[Place, ...] = ()
-    """Where they are said."""
-    hint: str = ""
-    is_warning: bool = False
 
 
 class SecretResolver:
@@ -74,35 +59,6 @@ class SecretResolver:
         return await _once(self._values, str(parsed), lambda: self._read(parsed))
 
     __call__ = resolve
-
-    async def problems(self, references: Mapping[str, Place | None]) -> tuple[SecretProblem, ...]:
-        """All that keeps references from being resolved, found by resolving them.
-
-        Args:
-            references: Where each is said.
-        """
-        outcomes = await asyncio.gather(*(self.resolve(each) for each in references), return_exceptions=True)
-        found: dict[tuple[str, str, bool], list[str]] = {}
-        for reference, outcome in zip(references, outcomes, strict=True):
-            if isinstance(outcome, errors.FirstlightError):
-                what = outcome.what if isinstance(outcome, secret_errors.SecretError) else outcome.message
-                found.setdefault((what, outcome.hint, False), []).append(reference)
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                what, hint = self._warning(reference)
-                if what:
-                    found.setdefault((what, hint, True), []).append(reference)
-        return tuple(
-            SecretProblem(
-                message=_listed(named) + what,
-                references=tuple(each for each in named if _is_reference(each)),
-                places=tuple(sorted({place for each in named if (place := references[each]) is not None})),
-                hint=hint,
-                is_warning=is_warning,
-            )
-            for (what, hint, is_warning), named in found.items()
-        )
 
     async def close(self) -> None:
         """Forget all values, and end all connections."""
@@ -167,12 +123,6 @@ class SecretResolver:
             raise secret_errors.SecretNotFound("environment", str(reference), "the variable is not set", hint=hint)
         return Secret(os.fsencode(self._environ[reference.name]))
 
-    def _warning(self, reference: str) -> tuple[str, str]:
-        parsed = secret_reference.parse(reference)
-        if not isinstance(parsed, secret_reference.FileReference):
-            return "", ""
-        return secret_files.permission_warning(secret_files.locate(parsed, self._root, environ=self._environ))
-
 
 _PROVIDERS: Mapping[type, str] = {
     secret_reference.OnePasswordReference: "op",
@@ -181,27 +131,6 @@ _PROVIDERS: Mapping[type, str] = {
     secret_reference.EnvironmentReference: "environment",
     secret_reference.FileReference: "file",
 }
-
-
-def places(secrets: Iterable[FoundationSecret]) -> dict[str, Place | None]:
-    """The references of Secrets, and where each is said first; those that nobody knows are left out."""
-    found: dict[str, Place | None] = {}
-    for secret in secrets:
-        for reference in secret.data.values():
-            if reference:
-                found.setdefault(reference, secret.place)
-    return found
-
-
-def programs(references: Iterable[str], *, environ: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """The programs that resolving takes: ``sops``, ``op``."""
-    needed = set()
-    for each in references:
-        if each.startswith("sops:"):
-            needed.add("sops")
-        if each.startswith("op:") and not onepassword.is_connect_set(environ):
-            needed.add("op")
-    return frozenset(needed)
 
 
 async def _once(
@@ -220,18 +149,3 @@ async def _once(
         if tasks.get(key) is task:
             del tasks[key]
         raise
-
-
-def _is_reference(text: str) -> bool:
-    try:
-        secret_reference.parse(text)
-    except errors.UsageError:
-        return False
-    return True
-
-
-def _listed(named: list[str]) -> str:
-    if not _is_reference(named[0]):
-        return ""  # it may be a secret that somebody pasted
-    more = f" and {len(named) - 1} more" if len(named) > 1 else ""
-    return f"{named[0]}{more}: "

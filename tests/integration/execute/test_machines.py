@@ -212,7 +212,7 @@ async def _checked(bench: Bench, task: Configure, *, lived: str = "") -> errors.
     problems = await machine_checks.machine_problems(
         work, world.programs.talosctl, world.reach, is_first=True, lived=lived
     )
-    return errors.Refused("; ".join(f"{each.severity} {each.rule} {each.message}" for each in problems))
+    return errors.Refused("; ".join(f"{each.severity} {each.code} {each.message}" for each in problems))
 
 
 async def _swapped(bench: Bench) -> errors.FirstlightError:

@@ -87,6 +87,6 @@ def test_rendering_finds_a_secret_that_only_gitops_brings(repo: Path, capsys: py
     for option in ("--render", "--no-render"):
         assert main.run(["plan", "--repo", str(repo), "--offline", option, "-o", "json"]) == 3
         (plan,) = json.loads(capsys.readouterr().out)["plans"]
-        found[option] = {each["rule"] for each in plan["problems"] if each["severity"] == "error"}
+        found[option] = {each["code"] for each in plan["problems"] if each["severity"] == "error"}
 
     assert found == {"--render": {"engine-missing", "secret-from-gitops"}, "--no-render": {"engine-missing"}}

@@ -30,8 +30,8 @@ def test_every_component_has_its_steps_and_every_error_its_way_out(repo: str) ->
             ) and any(origin.objects for origin in component.origins)
             assert component.name in planned or (component.side == Side.BOOTSTRAP and is_foundation), component.name
         if plan.stuck():
-            assert any(each.rule == "cycle" for each in plan.problems)
-        assert all(each.chain and each.way_out for each in plan.problems)
+            assert any(each.code == "cycle" for each in plan.problems)
+        assert all(each.evidence and each.fix for each in plan.problems)
         assert text.text(plan, columns=120).startswith(cluster.name)
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import secret_errors
-from firstlight.model.place import Place
 from firstlight.model.secret import Secret
-from firstlight.secrets.secret_resolver import SecretResolver, programs
+from firstlight.secrets.secret_resolver import SecretResolver
 from tests.integration.clients.vault_standin import TOKEN, Standin
 from tests.integration.secrets.encrypted_repo import EncryptedRepo
 from tests.unit.clients.recorder import Recorder
@@ -151,36 +150,3 @@ async def test_what_cannot_be_resolved(
 ) -> None:
     with pytest.raises(kind, match=what):
         await resolver(awkward, EMPTY="").resolve(reference)
-
-
-async def test_all_problems_at_once_with_their_places(repo: EncryptedRepo) -> None:
-    repo.encrypt("a.sops.yaml", "top: one\n")
-    (repo.root / "open").write_text("x")
-    (repo.root / "open").chmod(0o640)
-    (repo.root / "closed").write_text("x")
-    (repo.root / "closed").chmod(0o600)
-    first, second = Place("firstlight.yaml", 3), Place("firstlight.yaml", 9)
-    asked = {
-        "op://a/b/c": first, "op://a/b/d": second, "sops:a.sops.yaml#top": first, "sops:a.sops.yaml#no": second,
-        "env:NOTHING": first, "file:open": second, "file:closed": second, "s3cr3t-canary": first,
-    }  # fmt: skip
-
-    found = await resolver(repo).problems(asked)
-
-    assert [(each.message, each.places, each.is_warning) for each in found] == [
-        ("op://a/b/c and 1 more: op is needed for op:// and is not here", (first, second), False),
-        ("sops:a.sops.yaml#no: the file has no such key", (second,), False),
-        ("env:NOTHING: the variable is not set", (first,), False),
-        ("file:open: others on this computer may read it (mode 0640)", (second,), True),
-        ("this is no reference", (first,), False),
-    ]
-    assert all(each.hint for each in found)
-    assert "canary" not in repr(found)
-
-
-def test_which_programs_are_needed() -> None:
-    asked = ["op://a/b/c", "sops:a", "env:A"]
-
-    assert programs(asked, environ={}) == {"op", "sops"}
-    assert programs(asked, environ={"OP_CONNECT_HOST": "h", "OP_CONNECT_TOKEN": "t"}) == {"sops"}
-    assert programs(["env:A", "file:b"], environ={}) == frozenset()

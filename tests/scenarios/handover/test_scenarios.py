@@ -16,8 +16,8 @@ from firstlight.commands.handover import offers as handover_offers
 from firstlight.commands.up import preflight, tasks
 from firstlight.document import yaml_reader
 from firstlight.model.component import Side
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.handover import Offer
-from firstlight.model.plan import Problem
 from firstlight.model.rendition import Rendition
 from firstlight.plan import build, cluster_facts
 from firstlight.repo import platform_reader
@@ -45,14 +45,14 @@ async def test_found(name: str, tmp_path: Path) -> None:
         await command.run(["git", "apply", "-"], cwd=tmp_path, stdin=each.diff.encode())
     after, left = found(case, tmp_path)
     assert left == ()
-    assert "handover-server-side" not in {each.rule for each in after}
+    assert "handover-server-side" not in {each.code for each in after}
 
 
 def test_there_are_scenarios() -> None:
     assert len(SCENARIOS) > 5
 
 
-def found(case: Mapping[str, Any], root: Path) -> tuple[list[Problem], tuple[Offer, ...]]:
+def found(case: Mapping[str, Any], root: Path) -> tuple[list[Diagnostic], tuple[Offer, ...]]:
     platform = platform_reader.read(root)
     (cluster,) = platform.clusters
     renditions = [
@@ -76,12 +76,12 @@ def _sides(texts: Mapping[str, str] | str) -> Iterator[tuple[Side, str]]:
         yield from ((Side(side), text) for side, text in texts.items())
 
 
-def _printed(problems: list[Problem], offers: tuple[Offer, ...]) -> Iterator[str]:
+def _printed(problems: list[Diagnostic], offers: tuple[Offer, ...]) -> Iterator[str]:
     for problem in problems:
-        yield f"{problem.severity} {problem.rule} ({problem.component}): {problem.message}"
-        for link in problem.chain:
-            yield f"    {link.name}: {link.says}" + (f" ({link.place})" if link.place else "")
-        yield f"    → {problem.way_out}"
+        yield f"{problem.severity} {problem.code} ({problem.subject}): {problem.message}"
+        for link in problem.evidence:
+            yield f"    {link.where}: {link.text}" + (f" ({link.place})" if link.place else "")
+        yield f"    → {problem.fix}"
     for offer in offers:
         yield f"offer for {offer.component} in {offer.path}"
         yield from (f"    {each}" for each in offer.why)

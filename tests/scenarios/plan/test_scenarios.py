@@ -54,7 +54,7 @@ def _printed(plan: Plan) -> Iterator[str]:
         if names:
             yield f"{label}: {', '.join(names)}"
     for problem in plan.problems:
-        yield f"{problem.severity} {problem.rule}: {problem.message}"
-        for link in problem.chain:
-            yield f"    {link.name}: {link.says}" + (f" ({link.place})" if link.place else "")
-        yield f"    → {problem.way_out}"
+        yield f"{problem.severity} {problem.code}: {problem.message}"
+        for link in problem.evidence:
+            yield f"    {link.where}: {link.text}" + (f" ({link.place})" if link.place else "")
+        yield f"    → {problem.fix}"

@@ -60,7 +60,7 @@ async def repo(tmp_path: Path) -> Repo:
 
 
 def _rules(state: GitState) -> dict[str, Severity]:
-    return {each.rule: each.severity for each in state.problems}
+    return {each.code: each.severity for each in state.problems}
 
 
 async def test_what_is_pushed_may_begin(repo: Repo) -> None:
@@ -81,8 +81,8 @@ async def test_what_git_was_told_not_to_look_at_is_not_as_in_the_commit(repo: Re
 
     assert (state.dirty, state.unwatched) == (("one.yaml",), ("one.yaml",))
     (problem,) = state.problems
-    assert problem.rule == "uncommitted"
-    assert "one.yaml: git update-index --no-assume-unchanged" in problem.way_out
+    assert problem.code == "uncommitted"
+    assert "one.yaml: git update-index --no-assume-unchanged" in problem.fix
 
 
 async def test_commits_that_are_not_pushed_are_refused(repo: Repo) -> None:
@@ -93,7 +93,7 @@ async def test_commits_that_are_not_pushed_are_refused(repo: Repo) -> None:
 
     assert (state.unpushed, state.is_behind, state.is_pushed) == (2, False, False)
     assert _rules(state) == {"commit-not-pushed": Severity.ERROR}
-    assert state.problems[0].way_out.startswith("git push ")
+    assert state.problems[0].fix.startswith("git push ")
 
 
 async def test_a_clone_that_is_behind_is_refused(repo: Repo) -> None:
@@ -183,7 +183,7 @@ async def test_what_only_firstlight_writes_must_not_come_from_git(repo: Repo, na
     (repo.path / ".firstlight" / name).symlink_to("/etc/passwd")
     await repo.commit("two.yaml")
 
-    (found,) = [each for each in (await repo.check()).problems if each.rule == "state-committed"]
+    (found,) = [each for each in (await repo.check()).problems if each.code == "state-committed"]
 
     assert found.severity == Severity.ERROR
     assert f".firstlight/{name}" in found.message

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 from firstlight.model.component import Phase
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
-from firstlight.model.plan import Action, Plan, Problem, Step, StepNeed, Tie
+from firstlight.model.plan import Action, Plan, Step, StepNeed, Tie
 from firstlight.plan import build, cycles
 from tests.unit.plan import platforms
 from tests.unit.plan.graphs import plans, step
@@ -36,7 +36,7 @@ def test_there_is_a_problem_if_and_only_if_there_is_a_circle(plan: Plan) -> None
 
     assert len(found) == len(cycles.knots(graph(plan)))
     for problem in found:
-        names = [link.name for link in problem.chain]
+        names = [link.where for link in problem.evidence]
         for name, after in zip(names, [*names[1:], names[0]], strict=True):
             assert after in graph(plan)[name]
 
@@ -74,8 +74,8 @@ def built(components: dict[str, Any], **more: Any) -> Plan:
     return build.build(platform, platform.clusters[0])
 
 
-def circles(plan: Plan) -> list[Problem]:
-    return [each for each in plan.problems if each.rule == "cycle"]
+def circles(plan: Plan) -> list[Diagnostic]:
+    return [each for each in plan.problems if each.code == "cycle"]
 
 
 def ties(plan: Plan, name: str) -> dict[str, Tie]:
@@ -88,8 +88,8 @@ def test_a_fact_stays_and_the_declared_need_is_to_go(declared: bool, place: str)
 
     (problem,) = circles(built(components, declared=declared))
 
-    assert problem.way_out == "Take away that cilium needs coredns: coredns cannot work without cilium."
-    assert [(each.name, each.says, str(each.place)) for each in problem.chain] == [
+    assert problem.fix == "Take away that cilium needs coredns: coredns cannot work without cilium."
+    assert [(each.where, each.text, str(each.place)) for each in problem.evidence] == [
         ("cilium", "needs coredns", place),
         ("coredns", "needs cilium: pods get no network without it", "bootstrap/coredns.yaml:3"),
     ]
@@ -100,7 +100,7 @@ def test_a_need_of_gitops_that_no_origin_says_is_in_the_declaration() -> None:
 
     (problem,) = circles(built(components, declared=True))
 
-    assert [each.place for each in problem.chain] == [Place("firstlight.yaml"), Place("gitops/b.yaml", 7)]
+    assert [each.place for each in problem.evidence] == [Place("firstlight.yaml"), Place("gitops/b.yaml", 7)]
 
 
 @pytest.mark.parametrize("phase", [Phase.CORE, Phase.GITOPS])
@@ -112,7 +112,7 @@ def test_a_thing_is_only_asked_of_bootstrap_where_bootstrap_does_not_bring_it(ph
     (problem,) = cycles.problems((bound("one", "two"), bound("two", "one")))
 
     assert (
-        problem.way_out
+        problem.fix
         == {
             Phase.CORE: "Bring the Secret a/b in another way: one cannot work without.",
             Phase.GITOPS: "Let bootstrap bring the Secret a/b, or take one of the other needs away.",
@@ -136,8 +136,8 @@ def test_a_component_that_needs_itself_is_told(key: str, spec: dict[str, Any], s
     (problem,) = circles(plan)
 
     assert (problem.severity, problem.message) == (Severity.ERROR, "odd waits for itself")
-    assert [(each.name, str(each.place)) for each in problem.chain] == [("odd", place)]
-    assert problem.way_out == "Take the need away."
+    assert [(each.where, str(each.place)) for each in problem.evidence] == [("odd", place)]
+    assert problem.fix == "Take the need away."
     assert step_id in {each.id for each in plan.stuck()}
 
 
@@ -182,7 +182,7 @@ def test_the_order_of_tasks_is_no_error_where_the_first_one_is_missing() -> None
 
     plan = built({"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "late": late})
 
-    assert [each.severity for each in plan.problems if each.rule == "missing-need"] == [Severity.WARNING]
+    assert [each.severity for each in plan.problems if each.code == "missing-need"] == [Severity.WARNING]
 
 
 def test_the_reason_of_a_fact_is_not_what_bootstrap_is_to_bring() -> None:
@@ -192,4 +192,4 @@ def test_the_reason_of_a_fact_is_not_what_bootstrap_is_to_bring() -> None:
 
     (problem,) = circles(built(components))
 
-    assert problem.way_out == "Take away that host needs peers: peers cannot work without host."
+    assert problem.fix == "Take away that host needs peers: peers cannot work without host."

@@ -72,9 +72,9 @@ def test_a_plan_is_blocked_if_and_only_if_a_cold_start_does_not_end(world: dict[
 
     plan = build.build(platform, platform.clusters[0], renditions=renditions)
 
-    assert plan.is_blocked != ends(world), [(each.rule, each.message) for each in plan.problems]
+    assert plan.is_blocked != ends(world), [(each.code, each.message) for each in plan.problems]
     for problem in plan.problems:
-        assert problem.severity != Severity.ERROR or (problem.chain and problem.way_out)
+        assert problem.severity != Severity.ERROR or (problem.evidence and problem.fix)
 
 
 def _platform(world: dict[str, Any]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Plan, Problem
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.plan import Plan
 from firstlight.plan import build
 from tests.unit.plan import platforms
 
@@ -26,8 +26,8 @@ def built(count: int, **more: Any) -> Plan:
     return build.build(platform, platform.clusters[0], renditions=renditions)
 
 
-def found(plan: Plan, rule: str = "unschedulable") -> list[Problem]:
-    return [each for each in plan.problems if each.rule == rule]
+def found(plan: Plan, rule: str = "unschedulable") -> list[Diagnostic]:
+    return [each for each in plan.problems if each.code == rule]
 
 
 def test_machines_that_omni_chooses_may_take_the_pods() -> None:
@@ -37,7 +37,7 @@ def test_machines_that_omni_chooses_may_take_the_pods() -> None:
     assert problem.message == (
         "perhaps no node takes the pods of argocd: all 3 machines that the repo lists are tainted control planes"
     )
-    assert [(each.says, str(each.place)) for each in problem.chain][1] == (CHOSEN, "talos.yaml:20")
+    assert [(each.text, str(each.place)) for each in problem.evidence][1] == (CHOSEN, "talos.yaml:20")
 
 
 @pytest.mark.parametrize(

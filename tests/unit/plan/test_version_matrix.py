@@ -46,7 +46,7 @@ def problems(cluster: dict[str, Any], **components: dict[str, Any]) -> list[tupl
     spec = {"clusters": {"home": {"machines": machines, **cluster}}, "components": components}
     platform, renditions = platforms.make(spec)
     return [
-        (each.severity, each.rule)
+        (each.severity, each.code)
         for each in version_matrix.problems(cluster_facts.of(platform, platform.clusters[0], renditions))
     ]
 
@@ -82,7 +82,7 @@ def test_the_chart_of_argo_cd_does_not_tell_its_version_and_its_image_does() -> 
         }
         platform, renditions = platforms.make(spec)
         found = version_matrix.problems(cluster_facts.of(platform, platform.clusters[0], renditions))
-        rendered[version] = [each.rule for each in found]
+        rendered[version] = [each.code for each in found]
 
     assert problems(cluster, argocd=chart) == [(Severity.NOTE, "version-unknown")]
     assert rendered == {"v3.4.1": [], "v3.2.0": ["version-untested"]}

@@ -78,7 +78,7 @@ def test_moves(scenario: dict[str, Any], repo: Any) -> None:
     for analysis in found.analyses:
         assert analysis.is_needed == expect.get("needed", analysis.is_needed)
         assert [each.name for each in analysis.users] == expect.get("users", [each.name for each in analysis.users])
-        assert [each.rule for each in analysis.new] == expect.get("new", [])
+        assert [each.code for each in analysis.new] == expect.get("new", [])
     assert list(found.proposal.notes) == expect.get("notes", [])
     assert [f"{each.place}: {each.text}" for each in found.proposal.by_hand] == expect.get("by_hand", [])
     assert expect.get("refused", "") in found.refusal
@@ -161,5 +161,5 @@ def test_real_repos(name: str, component: str, by_hand: str, rules: set[str]) ->
     told = [f"{each.place.path}: {each.text}" for each in found.proposal.by_hand]
     assert bool(told) == bool(by_hand)
     assert all(each.startswith(by_hand) for each in told)
-    assert {each.rule for one in found.analyses for each in one.new if each.severity == "error"} == rules
+    assert {each.code for one in found.analyses for each in one.new if each.severity == "error"} == rules
     assert bool(found.refusal) == bool(rules)

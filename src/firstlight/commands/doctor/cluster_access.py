@@ -17,8 +17,8 @@ from firstlight.execute.world import World
 from firstlight.journal import journal_reader, state_files
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
-from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.model.secret import Secret
 from firstlight.observe.cluster import kubernetes_survey
@@ -157,7 +157,7 @@ def _unknown(name: str) -> Cluster:
     return Cluster(name=name, place=Place("kubeconfig"))
 
 
-def _problems(platform: Platform, cluster: Cluster) -> Sequence[Problem]:
+def _problems(platform: Platform, cluster: Cluster) -> Sequence[Diagnostic]:
     """What the plan says that stands in the way, as far as it is known without rendering."""
     return build.build(platform, cluster).problems
 

@@ -14,8 +14,8 @@ from firstlight.commands.doctor import error_messages, root_causes
 from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom
 from firstlight.execute.overrides import override_records
 from firstlight.model.cluster import AddressBook, Cluster
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.override import Override
-from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.observe.cluster import kubernetes_survey, machine_survey, secret_masking
 from firstlight.observe.cluster.observation import ApiObservation, ClusterObservation
@@ -77,13 +77,13 @@ class DeclaredCluster:
 
     cluster: Cluster
     foundation: tuple[tuple[str, str], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     overrides: tuple[Override, ...] = ()
     """Their copies on this computer."""
 
     @classmethod
     def of(
-        cls, platform: Platform, cluster: Cluster, *, state: Path, problems: Sequence[Problem] = ()
+        cls, platform: Platform, cluster: Cluster, *, state: Path, problems: Sequence[Diagnostic] = ()
     ) -> DeclaredCluster:
         """What a platform says of one of its clusters, and what runs have left in the state directory."""
         foundation = tuple(

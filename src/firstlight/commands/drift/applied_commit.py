@@ -189,8 +189,8 @@ async def check_commit(scene: ExpectedState, owners: Iterable[ObjectOwner], clie
         errors.ClientError: The API does not answer.
     """
     for each in scene.problems:
-        if each.rule == drift_text.UNCOMMITTED:
-            raise errors.Refused(f"{each.message}; nothing is to be put back to that", hint=each.way_out)
+        if each.code == drift_text.UNCOMMITTED:
+            raise errors.Refused(f"{each.message}; nothing is to be put back to that", hint=each.fix)
     if not scene.revision:
         raise errors.Refused(
             "what was rendered is of no known commit, so that nobody can tell whether it is what the engine has",

@@ -18,9 +18,8 @@ from firstlight.execute.means import Means
 from firstlight.model import argocd_names, helm_names, talos_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object
 from firstlight.ownership import claims, ignored_fields
@@ -44,7 +43,7 @@ class ExpectedState:
     notes: tuple[str, ...] = ()
     kept: frozenset[str] = frozenset()
     """Components that bootstrap keeps."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     """What is wrong with that commit, or with the work tree."""
 
 

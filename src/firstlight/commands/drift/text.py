@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from firstlight.commands.drift.output_form import DriftData, DriftedData
 from firstlight.drawing import safe, table
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.drift import Drift, Drifted, DriftKind, FieldDifference
-from firstlight.model.plan import Problem
 
 SHOWN = 8
 """Fields of an object that are shown; JSON has all of them."""
@@ -30,7 +30,7 @@ _ELSEWHERE = ("branch-behind", "branch-diverged", "commit-not-pushed")
 
 
 def text(
-    drift: Drift, *, columns: int = 0, kept: frozenset[str] = frozenset(), problems: Sequence[Problem] = ()
+    drift: Drift, *, columns: int = 0, kept: frozenset[str] = frozenset(), problems: Sequence[Diagnostic] = ()
 ) -> str:
     """The whole page.
 
@@ -47,9 +47,9 @@ def text(
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def is_committed(problems: Sequence[Problem]) -> bool:
+def is_committed(problems: Sequence[Diagnostic]) -> bool:
     """Whether what was rendered is what the commit has."""
-    return not any(each.rule == UNCOMMITTED for each in problems)
+    return not any(each.code == UNCOMMITTED for each in problems)
 
 
 def summary(drift: Drift, *, is_certain: bool = True) -> str:
@@ -133,17 +133,17 @@ def _unread(drift: Drift) -> list[str]:
     return [f"unread   {each}" for each in drift.unread]
 
 
-def to_the_same_commit(problems: Sequence[Problem]) -> str:
+def to_the_same_commit(problems: Sequence[Diagnostic]) -> str:
     """How what is here and what the engine has become one commit.
 
     Args:
         problems: What is wrong with the commit that was rendered.
     """
     for each in problems:
-        if each.rule == "branch-behind":
-            return each.way_out
-        if each.rule in _ELSEWHERE:
-            how = f"{each.way_out[:1].lower()}{each.way_out[1:].rstrip('.')}"
+        if each.code == "branch-behind":
+            return each.fix
+        if each.code in _ELSEWHERE:
+            how = f"{each.fix[:1].lower()}{each.fix[1:].rstrip('.')}"
             return f"{how}, and let the engine apply it; or check out the one that it has"
     return "push the commit and let the engine apply it, or check out the one that it has"
 
@@ -161,13 +161,13 @@ def kubectl(verb: str, id: ObjectId) -> str:
     return "" if safe.name(id.name) != id.name else f"kubectl {verb} {id.kind.lower()}{space} -- {shlex.quote(id.name)}"
 
 
-def _next(drift: Drift, kept: frozenset[str], problems: Sequence[Problem]) -> list[str]:
+def _next(drift: Drift, kept: frozenset[str], problems: Sequence[Diagnostic]) -> list[str]:
     """What to do, for what was found."""
     if drift.applied:
         return [f"  next     {safe.name(to_the_same_commit(problems))}; then again"]
-    dirty = next((each for each in problems if each.rule == UNCOMMITTED), None)
+    dirty = next((each for each in problems if each.code == UNCOMMITTED), None)
     if dirty is not None:
-        return [f"  next     {safe.name(dirty.way_out)} Then again"]
+        return [f"  next     {safe.name(dirty.fix)} Then again"]
     found: list[str] = []
     by_engine = [each for each in drift.drifted if each.component not in kept]
     changed = [each for each in by_engine if each.difference in (DriftKind.CHANGED, DriftKind.MISSING)]

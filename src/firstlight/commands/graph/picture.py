@@ -148,7 +148,7 @@ def _reaches(starts: Iterable[str], target: str, needs: Mapping[str, Sequence[st
 
 def _node(step: Step, plan: Plan, by_name: Mapping[str, Component], critical: set[str]) -> GraphNode:
     component = by_name.get(step.component)
-    severities = [each.severity for each in plan.problems if each.component and each.component == step.component]
+    severities = [each.severity for each in plan.problems if each.subject and each.subject == step.component]
     worst = next((each for each in (Severity.ERROR, Severity.WARNING) if each in severities), None)
     if step.action == Action.CREATE_SECRET:
         step = dataclasses.replace(step, name=step.name.rpartition("/")[2])
@@ -186,7 +186,7 @@ def _tip(step: Step, plan: Plan) -> str:
         f"{step.phase}: {step.action} {step.what}".rstrip(),
         f"needs {needs}" if needs else "",
         str(step.place) if step.place else "",
-        *(f"{each.severity}: {each.message}" for each in plan.problems if step.component == each.component != ""),
+        *(f"{each.severity}: {each.message}" for each in plan.problems if step.component == each.subject != ""),
     ]
     return "\n".join(each for each in lines if each)
 

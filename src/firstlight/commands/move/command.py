@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from firstlight import errors
-from firstlight.cli import output, renderers
+from firstlight.cli import diagnostic_data, output, renderers
 from firstlight.cli.options import repo_option
 from firstlight.clients import program_path
 from firstlight.clients.git import Git
@@ -18,7 +18,6 @@ from firstlight.commands.decide import change_source
 from firstlight.commands.move import move_proposal, rehearsal, text
 from firstlight.commands.move.lab_rehearsal import RehearsedMove
 from firstlight.commands.move.move_proposal import ProposedMove, ProposedRelocation
-from firstlight.commands.plan import data
 from firstlight.drawing import table
 from firstlight.model.component import Phase
 from firstlight.model.move import MoveRequest, OwnerSplit, Relocation, Seat
@@ -216,7 +215,7 @@ def _data(found: ProposedMove | ProposedRelocation) -> dict[str, Any]:
     if isinstance(found, ProposedRelocation):
         passed = [{"cluster": each.cluster, "object": each.id, "from": each.before, "to": each.after}
                   for each in found.passed]  # fmt: skip
-        new = [data.problem(each) for each in found.new]
+        new = diagnostic_data.of_all(found.new)
         return {"what": found.wish.what, "into": found.wish.into, "passed": passed, "new": new}
     return {"component": found.wish.component, "to": found.wish.seat, "clusters": text.data(found.analyses)}
 

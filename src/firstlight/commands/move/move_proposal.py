@@ -7,11 +7,10 @@ from firstlight import errors
 from firstlight.commands.change.moves import guard_stages, repo_comparison
 from firstlight.engines import engine_directives
 from firstlight.model.component import ObjectId
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.move import MoveAnalysis, MoveProposal, MoveRequest, OwnerSplit, Relocation, Seat
 from firstlight.model.place import Place
-from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Rendition
 from firstlight.plan import build, move_analysis
@@ -194,7 +193,7 @@ class ProposedRelocation:
     proposal: MoveProposal
     patch: FilePatch = dataclasses.field(repr=False)
     passed: tuple[PassedObject, ...] = ()
-    new: tuple[Problem, ...] = ()
+    new: tuple[Diagnostic, ...] = ()
     """What would stand in the way of a cold start that does not now."""
 
     @property
@@ -240,7 +239,7 @@ def propose_relocation(tree: WorkTree, wish: Relocation | OwnerSplit) -> Propose
             hint="Look at namespace, patches, labels and variables of both; then write it by hand.",
         )
     _check_guards(after, passed)
-    new: list[Problem] = []
+    new: list[Diagnostic] = []
     for cluster in after.clusters:
         old = before.cluster(cluster.name)
         first = build.build(before, old) if old is not None else None

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from firstlight.cli.output_form import ObjectData, OutputForm
-from firstlight.commands.plan.output_form import ProblemData
+from firstlight.cli.output_form import DiagnosticData, ObjectData, OutputForm
 
 
 class InstructionData(TypedDict):
@@ -74,8 +73,8 @@ class MoveAnalysisData(TypedDict):
     needed: bool
     users: list[UserData]
     deadlocked: bool
-    new: list[ProblemData]
-    solved: list[ProblemData]
+    new: list[DiagnosticData]
+    solved: list[DiagnosticData]
     rendered: bool
 
 
@@ -97,7 +96,7 @@ class RelocationData(EditsData):
     what: str
     into: str
     passed: list[PassedObjectData]
-    new: list[ProblemData]
+    new: list[DiagnosticData]
 
 
-OUTPUTS = {"move": OutputForm(1, (MoveData, RelocationData))}
+OUTPUTS = {"move": OutputForm(2, (MoveData, RelocationData))}

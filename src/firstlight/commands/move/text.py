@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from firstlight.cli import diagnostic_data
 from firstlight.commands.move.lab_rehearsal import RehearsedMove
 from firstlight.commands.move.output_form import MoveAnalysisData, MoveRehearsalData
-from firstlight.commands.plan import data as plan_data
 from firstlight.commands.plan import text as plan_text
 from firstlight.commands.rehearse.text import duration
 from firstlight.drawing import safe, table
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.move import Instruction, MoveAnalysis, OwnerSplit, Relocation, Seat
-from firstlight.model.plan import Problem
 
 _SHOWN = 4
 _NARROWEST = 30
@@ -48,7 +48,7 @@ def text(
 def relocation(
     wish: Relocation | OwnerSplit,
     passed: Sequence[tuple[str, str, str, str]],
-    new: Sequence[Problem],
+    new: Sequence[Diagnostic],
     *,
     by_hand: Sequence[Instruction] = (),
     columns: int,
@@ -97,7 +97,7 @@ def _rows(each: MoveAnalysis) -> list[tuple[str, str]]:
     return rows
 
 
-def _problems(found: Sequence[Problem], columns: int) -> list[str]:
+def _problems(found: Sequence[Diagnostic], columns: int) -> list[str]:
     return [f"  {line}" for block in plan_text.problems(list(found), columns=columns - 2) for line in block]
 
 
@@ -114,8 +114,8 @@ def data(analyses: Sequence[MoveAnalysis]) -> list[MoveAnalysisData]:
                 for one in each.users
             ],
             "deadlocked": each.is_deadlocked,
-            "new": [plan_data.problem(one) for one in each.new],
-            "solved": [plan_data.problem(one) for one in each.solved],
+            "new": diagnostic_data.of_all(each.new),
+            "solved": diagnostic_data.of_all(each.solved),
             "rendered": each.is_rendered,
         }
         for each in analyses

@@ -140,5 +140,5 @@ async def rendered_git(platform: Platform, cluster: Cluster, means: Means) -> Re
         revision=scene.revision,
         repository=cluster.url,
         unread=(*scene.unread, *(f"{each.id}: {each.doubt}" for each in scene.wanted if each.doubt)),
-        problems=tuple(each.message for each in scene.problems if each.rule in _UNSEEN),
+        problems=tuple(each.message for each in scene.problems if each.code in _UNSEEN),
     )

@@ -1,10 +1,10 @@
 """A plan as data, for ``plan --output json``: stable names."""
 
-from firstlight.cli.output_form import ObjectData, PlaceData
-from firstlight.commands.plan.output_form import PlanData, ProblemData, StepData
+from firstlight.cli import diagnostic_data
+from firstlight.cli.output_form import ObjectData
+from firstlight.commands.plan.output_form import PlanData, StepData
 from firstlight.model.component import ObjectId
-from firstlight.model.place import Place
-from firstlight.model.plan import Plan, Problem, Step
+from firstlight.model.plan import Plan, Step
 
 
 def data(plan: Plan) -> PlanData:
@@ -25,19 +25,7 @@ def data(plan: Plan) -> PlanData:
             "withoutNeed": plan.smallest.spare,
             "unknown": plan.smallest.unknown,
         },
-        "problems": [problem(each) for each in plan.problems],
-    }
-
-
-def problem(each: Problem) -> ProblemData:
-    """One problem."""
-    return {
-        "rule": each.rule,
-        "severity": each.severity,
-        "message": each.message,
-        "component": each.component,
-        "chain": [{"name": link.name, "says": link.says, "place": _place(link.place)} for link in each.chain],
-        "wayOut": each.way_out,
+        "problems": diagnostic_data.of_all(plan.problems),
     }
 
 
@@ -53,7 +41,8 @@ def _step(step: Step, wave: int | None) -> StepData:
         "targets": step.targets,
         "wave": wave,
         "needs": [
-            {"step": need.step, "why": need.why, "tie": need.tie, "place": _place(need.place)} for need in step.needs
+            {"step": need.step, "why": need.why, "tie": need.tie, "place": diagnostic_data.place(need.place)}
+            for need in step.needs
         ],
         "gates": [
             {
@@ -64,11 +53,16 @@ def _step(step: Step, wave: int | None) -> StepData:
             for gate in step.gates
         ],
         "hooks": [
-            {"run": hook.run, "unless": hook.unless, "timeout": hook.timeout, "place": _place(hook.place)}
+            {
+                "run": hook.run,
+                "unless": hook.unless,
+                "timeout": hook.timeout,
+                "place": diagnostic_data.place(hook.place),
+            }
             for hook in step.hooks
         ],
         "creates": None if step.creates is None else [_object(each) for each in step.creates],
-        "place": _place(step.place),
+        "place": diagnostic_data.place(step.place),
     }
 
 
@@ -79,7 +73,3 @@ def _object(identity: ObjectId) -> ObjectData:
         "namespace": identity.namespace,
         "name": identity.name,
     }
-
-
-def _place(place: Place | None) -> PlaceData | None:
-    return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -3,26 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from firstlight.cli.output_form import ObjectData, OutputForm, PlaceData
-
-
-class ChainLinkData(TypedDict):
-    """One link of the chain that leads to a problem."""
-
-    name: str
-    says: str
-    place: PlaceData | None
-
-
-class ProblemData(TypedDict):
-    """Something that stands in the way, or may."""
-
-    rule: str
-    severity: str
-    message: str
-    component: str
-    chain: list[ChainLinkData]
-    wayOut: str
+from firstlight.cli.output_form import DiagnosticData, ObjectData, OutputForm, PlaceData
 
 
 class StepNeedData(TypedDict):
@@ -90,7 +71,7 @@ class PlanData(TypedDict):
     criticalPath: list[str]
     stuck: list[str]
     smallestBootstrap: SmallestData
-    problems: list[ProblemData]
+    problems: list[DiagnosticData]
 
 
 class PlansData(TypedDict):
@@ -99,4 +80,4 @@ class PlansData(TypedDict):
     plans: list[PlanData]
 
 
-OUTPUTS = {"plan": OutputForm(1, (PlansData,))}
+OUTPUTS = {"plan": OutputForm(2, (PlansData,))}

@@ -7,8 +7,8 @@ from firstlight.drawing import safe, table
 from firstlight.drawing.table import fitted
 from firstlight.model import plan as model_plan
 from firstlight.model.component import Phase
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Action, Gate, Plan, Problem, Smallest, Step, Subject
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.plan import Action, Gate, Plan, Smallest, Step, Subject
 
 _HEADER = ["wave", "step", "does", "objects", "needs", "gates"]
 _MANY = 40
@@ -202,13 +202,13 @@ def _wrapped(label: str, words: Sequence[str], columns: int) -> list[str]:
     return [*lines, line.rstrip()]
 
 
-def problems(found: Sequence[Problem], *, columns: int, everything: bool = False) -> list[list[str]]:
+def problems(found: Sequence[Diagnostic], *, columns: int, everything: bool = False) -> list[list[str]]:
     """What stands in the way: what, the chain that causes it, and the way out; notes are short."""
     parts = []
     for severity, heading in _HEADINGS.items():
         mine = [each for each in found if each.severity == severity]
         if severity == Severity.NOTE and not everything:
-            mine = [each for each in mine if each.rule not in _SUMMED]
+            mine = [each for each in mine if each.code not in _SUMMED]
         if not mine:
             continue
         lines = [f"{heading} ({len(mine)})"]
@@ -221,18 +221,20 @@ def problems(found: Sequence[Problem], *, columns: int, everything: bool = False
     return parts
 
 
-def _problem(problem: Problem, columns: int, *, is_short: bool) -> list[str]:
+def _problem(problem: Diagnostic, columns: int, *, is_short: bool) -> list[str]:
     mark = _MARKS[problem.severity]
-    lines = _folded(f"{safe.text(problem.message)}   {problem.rule}", f"  {mark} ", columns)
+    lines = _folded(f"{safe.text(problem.message)}   {problem.code}", f"  {mark} ", columns)
     if is_short:
         return lines
-    names = max((table.width(safe.text(link.name)) for link in problem.chain), default=0)
-    for link in problem.chain:
-        name = safe.text(link.name)
+    names = max((table.width(safe.text(each.where)) for each in problem.evidence), default=0)
+    for each in problem.evidence:
+        name = safe.text(each.where)
         head = f"      {name}{' ' * (names - table.width(name))}   "
-        says = f"{link.says}   {link.place}" if link.place else link.says
+        says = f"{each.text}   {each.place}" if each.place else each.text
         lines += _folded(safe.text(says), head, columns)
-    return [*lines, *_folded(safe.text(problem.way_out), "      → ", columns)] if problem.way_out else lines
+    for place in problem.places:
+        lines += _folded(safe.text(str(place)), "      ", columns)
+    return [*lines, *_folded(safe.text(problem.fix), "      → ", columns)] if problem.fix else lines
 
 
 def _folded(text_: str, head: str, columns: int) -> list[str]:

@@ -28,9 +28,8 @@ from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.model.cluster import Cluster, Machine, MachineRole
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.model.verdict import Verification
 from firstlight.observe import machine_survey
@@ -105,7 +104,7 @@ WAIT = 300.0
 MeansOf = Callable[[Platform], Awaitable[Means]]
 
 
-async def proof(platform: Platform, cluster: Cluster, means: Means, *, means_of: MeansOf) -> tuple[Problem, ...]:
+async def proof(platform: Platform, cluster: Cluster, means: Means, *, means_of: MeansOf) -> tuple[Diagnostic, ...]:
     """What a rebuild could not have from the commit and the secrets; nothing is written.
 
     Args:
@@ -182,7 +181,7 @@ def _inside(root: Path, top: Path) -> Path:
     return root.resolve().relative_to(top.resolve())
 
 
-async def _keys(platform: Platform, cluster: Cluster, means: Means) -> list[Problem]:
+async def _keys(platform: Platform, cluster: Cluster, means: Means) -> list[Diagnostic]:
     """New Talos secrets would make another cluster: those of this one must be there."""
     if not talos_secrets.has_own(cluster):
         return []
@@ -194,9 +193,8 @@ async def _keys(platform: Platform, cluster: Cluster, means: Means) -> list[Prob
     except errors.FirstlightError as error:
         why = error.message
     return [
-        Problem(
-            rule="keys-missing", severity=Severity.ERROR,
-            message=f"the Talos secrets of {cluster.name} cannot be had from the commit ({reference}): {why}",
-            way_out="Commit the encrypted file and push it; others would make another cluster of the same machines.",
+        Diagnostic.error(
+            "keys-missing", f"the Talos secrets of {cluster.name} cannot be had from the commit ({reference}): {why}",
+            fix="Commit the encrypted file and push it; others would make another cluster of the same machines.",
         )
     ]  # fmt: skip

@@ -243,7 +243,7 @@ async def _rebuild(platform: Platform, cluster: Cluster, means: Means, wishes: R
         )  # fmt: skip
         prepared = await up.prepare(platform, asked, means, say=say)
     # That all control planes are bare is what it is for.
-    others = [each for each in prepared.problems if each.rule != preflight.GONE]
+    others = [each for each in prepared.problems if each.code != preflight.GONE]
     prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*others, *missing))))
     if prepared.is_blocked:
         carry_out.tell_problems(prepared, wishes.form)

@@ -2,15 +2,8 @@
 
 from typing import TypedDict
 
-from firstlight.cli.output_form import OutputForm
+from firstlight.cli.output_form import DiagnosticData, OutputForm
 from firstlight.commands.verify.output_form import VerificationData
-
-
-class RehearsalProblemData(TypedDict):
-    """What stands in the way, and the way out."""
-
-    message: str
-    wayOut: str
 
 
 class RehearsedStepData(TypedDict):
@@ -58,7 +51,7 @@ class RehearsalData(TypedDict):
     cluster: str
     verdict: str
     refused: str
-    problems: list[RehearsalProblemData]
+    problems: list[DiagnosticData]
     causes: list[RehearsedStepData]
     unjudged: list[RehearsedStepData]
     revision: str
@@ -75,4 +68,4 @@ class RehearsalData(TypedDict):
     verification: VerificationData | None
 
 
-OUTPUTS = {"rehearse": OutputForm(1, (RehearsalData,))}
+OUTPUTS = {"rehearse": OutputForm(2, (RehearsalData,))}

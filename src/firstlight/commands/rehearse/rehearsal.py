@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from firstlight.model.diagnostic import Diagnostic
+
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class StandIn:
@@ -61,8 +63,8 @@ class Rehearsal:
     notes: tuple[str, ...] = ()
     """What the lab says of itself, such as a version that is not the declared one."""
     untried: tuple[Untried, ...] = ()
-    problems: tuple[tuple[str, str], ...] = ()
-    """What stood in the way before the first write: what, and the way out."""
+    problems: tuple[Diagnostic, ...] = ()
+    """What stood in the way before the first write."""
     steps: tuple[RehearsedStep, ...] = ()
     seconds: float = 0.0
     refused: str = ""

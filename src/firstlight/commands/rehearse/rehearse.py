@@ -124,7 +124,7 @@ async def rehearse(platform: Platform, cluster: Cluster, wishes: RunRequest, kit
         simulated=(*simulator.simulation_descriptions().items(), *stand_ins.SIMULATED),
         notes=tuple(status.notes),
         untried=ready.untried,
-        problems=tuple((each.message, each.way_out) for each in prepared.problems if each.severity == Severity.ERROR),
+        problems=tuple(each for each in prepared.problems if each.severity.rank >= Severity.ERROR.rank),
         steps=rehearsed_steps(prepared, _journal(ready.means)) if result is not None else (),
         seconds=time.monotonic() - begun,
         refused="the run was refused; the steps say why" if result is not None and result.is_refused else "",

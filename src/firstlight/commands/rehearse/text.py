@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from firstlight.cli import diagnostic_data
 from firstlight.commands.rehearse.output_form import RehearsalData, RehearsedStepData
 from firstlight.commands.rehearse.rehearsal import Rehearsal, RehearsedStep
 from firstlight.commands.verify import text as verify_text
@@ -57,7 +58,7 @@ def markdown(told: Rehearsal, verified: Verification | None = None) -> str:
     lines = [f"### Rehearsal of `{_cell(told.cluster)}`: {verdict}", "", _cell(headline(told))]
     lines.append("")
     lines += [f"- **{_cell(each.name)}**: {_cell(each.reason)} {_cell(each.hint)}".rstrip() for each in told.causes]
-    lines += [f"- {_cell(message)}" + (f": {_cell(way)}" if way else "") for message, way in told.problems]
+    lines += [f"- {_cell(each.message)}" + (f": {_cell(each.fix)}" if each.fix else "") for each in told.problems]
     if told.refused:
         lines.append(f"- {_cell(told.refused)}")
     checks = verified.checks if verified is not None else ()
@@ -85,7 +86,10 @@ def duration(seconds: float) -> str:
 
 
 def _causes(told: Rehearsal) -> list[str]:
-    lines = [f"✘ {safe.text(message)}" + (f"\n    → {safe.text(way)}" if way else "") for message, way in told.problems]
+    lines = [
+        f"✘ {safe.text(each.message)}" + (f"\n    → {safe.text(each.fix)}" if each.fix else "")
+        for each in told.problems
+    ]
     lines += [f"✘ {safe.text(told.refused)}"] if told.refused else []
     for each in told.causes:
         lines.append(f"✘ {safe.text(each.name)} ({each.phase}): {safe.text(each.reason)}")
@@ -149,7 +153,7 @@ def data(told: Rehearsal, verified: Verification | None = None) -> RehearsalData
         "cluster": told.cluster,
         "verdict": verdict_of(told, verified),
         "refused": told.refused,
-        "problems": [{"message": message, "wayOut": way} for message, way in told.problems],
+        "problems": diagnostic_data.of_all(told.problems),
         "causes": [_step(each) for each in told.causes],
         "unjudged": [_step(each) for each in told.unjudged],
         "revision": told.revision,

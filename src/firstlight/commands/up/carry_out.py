@@ -2,10 +2,10 @@
 
 import sys
 
-from firstlight.cli import follow_run, output
+from firstlight.cli import diagnostic_data, follow_run, output
 from firstlight.cli.confirm import agreed
 from firstlight.cli.follow_run import Form
-from firstlight.commands.plan import data, text
+from firstlight.commands.plan import text
 from firstlight.commands.up import up
 from firstlight.commands.up.up import PreparedRun
 from firstlight.drawing import table
@@ -44,7 +44,7 @@ async def _followed(
 def tell_problems(prepared: PreparedRun, form: str) -> None:
     """Print what stands in the way, or that nothing does."""
     if form == "json":
-        found = [data.problem(each) for each in prepared.problems]
+        found = diagnostic_data.of_all(prepared.problems)
         output.write_json({"cluster": prepared.cluster.name, "blocked": prepared.is_blocked, "problems": found})
         return
     shown = ["\n".join(each) for each in text.problems(prepared.problems, columns=table.terminal_columns())]

@@ -15,9 +15,8 @@ from firstlight.clients import talosctl
 from firstlight.execute import machine_configs
 from firstlight.gates import hardware
 from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.machine_config import MachineDraft
-from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.work import Configure, Work
 
 TIMEOUT = 10.0
@@ -39,7 +38,7 @@ class _Answer:
 
 async def machine_problems(
     work: Work, program: Path | None, reach: AddressBook, *, is_first: bool, lived: str = ""
-) -> list[Problem]:  # fmt: skip
+) -> list[Diagnostic]:  # fmt: skip
     """The machines that do not answer, and what bare ones lack.
 
     Args:
@@ -90,12 +89,11 @@ def _are_bare(wanted: Sequence[MachineDraft], answers: Sequence[_Answer]) -> boo
     return bool(planes) and all(each.is_bare for each in planes)
 
 
-def _gone(cluster: Cluster, lived: str) -> Problem:
-    return Problem(
-        rule=GONE, severity=Severity.ERROR,
-        message=f"{cluster.name} was brought up before (kube-system had the UID {lived}), and all its control planes "
+def _gone(cluster: Cluster, lived: str) -> Diagnostic:
+    return Diagnostic.error(
+        GONE, f"{cluster.name} was brought up before (kube-system had the UID {lived}), and all its control planes "
         "are bare now",
-        way_out=f"See what can be done: firstlight recover {cluster.name}. With --do rebuild it comes back from Git.",
+        fix=f"See what can be done: firstlight recover {cluster.name}. With --do rebuild it comes back from Git.",
     )  # fmt: skip
 
 
@@ -115,28 +113,27 @@ def declared(draft: MachineDraft) -> tuple[Mapping[str, Any], ...] | None:
     return tuple(found)
 
 
-def _lacking(machine: Machine, what: str) -> Problem:
-    return Problem(
-        rule="hardware-missing",
-        severity=Severity.ERROR,
-        message=f"{machine.name}: {what}",
-        chain=(ProblemLink(machine.name, "is declared", machine.place),),
-        way_out="Correct the declaration, or look whether it is the machine that you mean.",
+def _lacking(machine: Machine, what: str) -> Diagnostic:
+    return Diagnostic.error(
+        "hardware-missing",
+        f"{machine.name}: {what}",
+        evidence=(Evidence("is declared", machine.place, where=machine.name),),
+        fix="Correct the declaration, or look whether it is the machine that you mean.",
     )
 
 
-def _problem(machine: Machine, why: str, *, is_hard: bool) -> Problem:
+def _problem(machine: Machine, why: str, *, is_hard: bool) -> Diagnostic:
     # A worker may come later; without every control plane nobody can tell whether etcd was bootstrapped before.
     noun = "control plane" if machine.role == MachineRole.CONTROL_PLANE else "worker"
-    return Problem(
-        rule="machine-silent", severity=Severity.ERROR if is_hard else Severity.WARNING,
+    return Diagnostic(
+        code="machine-silent", severity=Severity.ERROR if is_hard else Severity.WARNING,
         message=f"the {noun} {machine.name} does not answer at {machine.address}",
-        chain=(ProblemLink(machine.name, why, machine.place),),
-        way_out="Switch it on, boot it from the Talos medium, and look at address, cable and firewall (port 50000).",
+        evidence=(Evidence(why, machine.place, where=machine.name),),
+        fix="Switch it on, boot it from the Talos medium, and look at address, cable and firewall (port 50000).",
     )  # fmt: skip
 
 
-def address_problems(cluster: Cluster) -> list[Problem]:
+def address_problems(cluster: Cluster) -> list[Diagnostic]:
     """Machines that are declared at one address: the second would get its config on top of the first."""
     first: dict[str, Machine] = {}
     found = []
@@ -144,24 +141,22 @@ def address_problems(cluster: Cluster) -> list[Problem]:
         other = first.setdefault(each.address, each)
         if each.address and other is not each:
             found.append(
-                Problem(
-                    rule="address-twice",
-                    severity=Severity.ERROR,
-                    message=f"{other.name} and {each.name} are declared at the same address {each.address}",
-                    chain=(
-                        ProblemLink(other.name, each.address, other.place),
-                        ProblemLink(each.name, each.address, each.place),
+                Diagnostic.error(
+                    "address-twice",
+                    f"{other.name} and {each.name} are declared at the same address {each.address}",
+                    evidence=(
+                        Evidence(each.address, other.place, where=other.name),
+                        Evidence(each.address, each.place, where=each.name),
                     ),
-                    way_out="Give each machine its own.",
+                    fix="Give each machine its own.",
                 )
             )
     return found
 
 
-def _without_program() -> Problem:
-    return Problem(
-        rule="program-missing",
-        severity=Severity.ERROR,
-        message="machines are configured by talosctl, and it is missing",
-        way_out="firstlight tools install talosctl",
+def _without_program() -> Diagnostic:
+    return Diagnostic.error(
+        "program-missing",
+        "machines are configured by talosctl, and it is missing",
+        fix="firstlight tools install talosctl",
     )

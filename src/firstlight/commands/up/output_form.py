@@ -2,8 +2,7 @@
 
 from typing import TypedDict
 
-from firstlight.cli.output_form import OutputForm
-from firstlight.commands.plan.output_form import ProblemData
+from firstlight.cli.output_form import DiagnosticData, OutputForm
 
 
 class CheckedData(TypedDict):
@@ -11,7 +10,7 @@ class CheckedData(TypedDict):
 
     cluster: str
     blocked: bool
-    problems: list[ProblemData]
+    problems: list[DiagnosticData]
 
 
-OUTPUTS = {"up": OutputForm(1, (CheckedData,), has_events=True)}
+OUTPUTS = {"up": OutputForm(2, (CheckedData,), has_events=True)}

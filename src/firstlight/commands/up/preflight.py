@@ -1,6 +1,7 @@
 """Whether the commands that the repo wants to run are there, and were allowed with exactly this content."""
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,9 +18,9 @@ from firstlight.journal import journal_reader
 from firstlight.model import repo_command
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase
-from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.handover import Passing
-from firstlight.model.plan import Plan, Problem, ProblemLink, Subject
+from firstlight.model.plan import Plan, Subject
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Rendition
 from firstlight.model.repo_command import RepoCommand
@@ -32,9 +33,9 @@ __all__ = [
     "address_problems",
     "command_problems",
     "declaration_diagnostics",
-    "diagnostic_problems",
     "handover_problems",
     "rendered_commit",
+    "run_diagnostics",
     "world_problems",
 ]
 
@@ -43,7 +44,7 @@ _SHOWN = 5
 WAY_OUT = "Look at the command and the files that it names, then allow it: --allow-commands shows all of them and asks."
 
 
-def command_problems(platform: Platform, plan: Plan, wishes: RunRequest, means: Means) -> list[Problem]:
+def command_problems(platform: Platform, plan: Plan, wishes: RunRequest, means: Means) -> list[Diagnostic]:
     """The commands that nobody has allowed, or that cannot run; a dry run runs none, and is only told of them."""
     severity = Severity.WARNING if wishes.is_dry_run else Severity.ERROR
     root = means.origin or platform.root
@@ -52,14 +53,15 @@ def command_problems(platform: Platform, plan: Plan, wishes: RunRequest, means: 
         try:
             digest = command_digest.command_digest(each.words, root)
         except errors.Refused as error:
-            found.append(_problem(each, error.message, error.hint, severity))
+            found.append(_command("command-refused", error.message, each, severity=severity, fix=error.hint))
             continue
         if not means.allowed.has(digest, root):
             message = f"the repo wants to run a command that was not allowed: {repo_command.shown(each.words)}"
-            links = [ProblemLink("content", digest.value), *_files(digest)]
-            found.append(_problem(each, message, WAY_OUT, severity, *links))
+            evidence = [Evidence(digest.value, where="content"), *_files(digest)]
+            found.append(_command("command-not-allowed", message, each, severity=severity, fix=WAY_OUT, more=evidence))
         if missing := _missing(each.words[0], root):
-            found.append(_problem(each, missing, "Write the path of a script from the top of the repo.", severity))
+            fix = "Write the path of a script from the top of the repo."
+            found.append(_command("command-missing", missing, each, severity=severity, fix=fix))
     return found
 
 
@@ -71,13 +73,13 @@ def _asking(platform: Platform, plan: Plan) -> Iterator[Component]:
     return (each for each in platform.components_of(plan.cluster) if each.name in names)
 
 
-def _files(digest: CommandDigest) -> Iterator[ProblemLink]:
+def _files(digest: CommandDigest) -> Iterator[Evidence]:
     covers = f"every file of the repo, {len(digest.files)} now" if digest.is_whole else "the command alone"
-    yield ProblemLink("covers", covers)
+    yield Evidence(covers, where="covers")
     for file in digest.named[:_SHOWN]:
-        yield ProblemLink("file", file)
+        yield Evidence(file, where="file")
     if len(digest.named) > _SHOWN:
-        yield ProblemLink("file", f"and {len(digest.named) - _SHOWN} more")
+        yield Evidence(f"and {len(digest.named) - _SHOWN} more", where="file")
 
 
 def _missing(program: str, root: Path) -> str:
@@ -89,33 +91,22 @@ def _missing(program: str, root: Path) -> str:
     return "" if os.access(root / program, os.X_OK) else f"the repo wants to run {program}, which is not executable"
 
 
-def _problem(command: RepoCommand, message: str, way_out: str, severity: Severity, *links: ProblemLink) -> Problem:
-    return Problem(
-        rule="command", severity=severity, message=message, way_out=way_out, component=command.component,
-        chain=(ProblemLink(command.component, command.what, command.place), *links),
+def _command(
+    code: str, message: str, command: RepoCommand, *, severity: Severity, fix: str, more: Iterable[Evidence] = ()
+) -> Diagnostic:
+    return Diagnostic(
+        code=code, severity=severity, message=message, fix=fix, subject=command.component,
+        evidence=(Evidence(command.what, command.place, where=command.component), *more),
     )  # fmt: skip
 
 
-# What readers and renderers have diagnosticed, as problems of a run.
+# What readers and renderers have diagnosed, as far as it matters to a run.
 
 
-_SEVERITIES = {
-    Severity.ERROR: Severity.ERROR,
-    Severity.WARNING: Severity.WARNING,
-    Severity.UNKNOWN: Severity.NOTE,
-}
-
-
-def diagnostic_problems(found: Iterable[Diagnostic]) -> list[Problem]:
-    """Each diagnostic as a problem; an error of what bootstrap installs stands in the way."""
+def run_diagnostics(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What blocks a run or is told before it; what is not known is only told."""
     return [
-        Problem(
-            rule="not-usable",
-            severity=_SEVERITIES[each.severity],
-            message=each.message,
-            chain=(ProblemLink(each.place.path, "says so", each.place),),
-            way_out=each.fix,
-        )
+        dataclasses.replace(each, severity=Severity.NOTE) if each.severity is Severity.UNKNOWN else each
         for each in found
     ]
 
@@ -129,7 +120,7 @@ def declaration_diagnostics(platform: Platform) -> list[Diagnostic]:
 # Whether every reference of the foundation leads to a value; the values are kept only to be masked.
 
 
-async def secret_problems(work: Work, resolve: Resolve) -> list[Problem]:
+async def secret_problems(work: Work, resolve: Resolve) -> list[Diagnostic]:
     """The references that cannot be resolved, all of them."""
     wanted = [each.secret for each in work.tasks.values() if isinstance(each, CreateSecret)]
     found = await asyncio.gather(
@@ -138,45 +129,38 @@ async def secret_problems(work: Work, resolve: Resolve) -> list[Problem]:
     return [each for each in found if each is not None]
 
 
-async def _one(secret: FoundationSecret, key: str, reference: str, resolve: Resolve) -> Problem | None:
+async def _one(secret: FoundationSecret, key: str, reference: str, resolve: Resolve) -> Diagnostic | None:
     name = f"{secret.namespace}/{secret.name}"
+    evidence = (Evidence(secret.why or "is declared", secret.places.get(key, secret.place), where=name),)
     if not reference:
         message = f"nothing says where the key {key} of the Secret {name} comes from"
-        return _secrets_problem(secret, key, message, "Declare it under secrets: in firstlight.yaml.")
+        fix = "Declare it under secrets: in firstlight.yaml."
+        return Diagnostic.error("secret-without-reference", message, evidence=evidence, fix=fix)
     try:
         value = await resolve(reference)
     except errors.FirstlightError as error:
-        return _secrets_problem(
-            secret, key, f"the key {key} of the Secret {name} cannot be had: {error.message}", error.hint
-        )
+        message = f"the key {key} of the Secret {name} cannot be had: {error.message}"
+        return Diagnostic.error("secret-missing", message, evidence=evidence, fix=error.hint)
     if not value.reveal():
-        return _secrets_problem(secret, key, f"the key {key} of the Secret {name} is empty", f"Look at {reference}.")
+        message = f"the key {key} of the Secret {name} is empty"
+        return Diagnostic.error("secret-empty", message, evidence=evidence, fix=f"Look at {reference}.")
     return None
-
-
-def _secrets_problem(secret: FoundationSecret, key: str, message: str, way_out: str) -> Problem:
-    place = secret.places.get(key, secret.place)
-    return Problem(
-        rule="secret-missing", severity=Severity.ERROR, message=message, way_out=way_out,
-        chain=(ProblemLink(f"{secret.namespace}/{secret.name}", secret.why or "is declared", place),),
-    )  # fmt: skip
 
 
 # Whether Omni answers, and takes the template; nothing is changed there.
 
 
-async def omni_problems(work: Work, program: Path | None) -> list[Problem]:
+async def omni_problems(work: Work, program: Path | None) -> list[Diagnostic]:
     """What stands between a template and Omni."""
     wanted = [each for each in work.tasks.values() if isinstance(each, SyncTemplate)]
     if not wanted:
         return []
     if program is None:
         return [
-            Problem(
-                rule="program-missing",
-                severity=Severity.ERROR,
-                message="clusters of Omni are made by omnictl, and it is missing",
-                way_out="firstlight tools install omnictl",
+            Diagnostic.error(
+                "program-missing",
+                "clusters of Omni are made by omnictl, and it is missing",
+                fix="firstlight tools install omnictl",
             )
         ]
     asked = omnictl.Omnictl(program)
@@ -184,7 +168,7 @@ async def omni_problems(work: Work, program: Path | None) -> list[Problem]:
     return [each for one in found for each in one]
 
 
-async def _omni_one(task: SyncTemplate, program: omnictl.Omnictl, cluster: Cluster) -> list[Problem]:
+async def _omni_one(task: SyncTemplate, program: omnictl.Omnictl, cluster: Cluster) -> list[Diagnostic]:
     try:
         await program.validate(task.template, directory=task.directory)
     except omnictl.OmniRejected as error:
@@ -200,15 +184,15 @@ async def _omni_one(task: SyncTemplate, program: omnictl.Omnictl, cluster: Clust
     return []
 
 
-def _omni_problem(rule: str, message: str, error: errors.FirstlightError, cluster: Cluster) -> Problem:
-    link = ProblemLink(cluster.omni_template, "is the Omni template", cluster.place)
-    return Problem(rule=rule, severity=Severity.ERROR, message=message, chain=(link,), way_out=error.hint)
+def _omni_problem(code: str, message: str, error: errors.FirstlightError, cluster: Cluster) -> Diagnostic:
+    link = Evidence("is the Omni template", cluster.place, where=cluster.omni_template)
+    return Diagnostic.error(code, message, evidence=(link,), fix=error.hint)
 
 
 # What must be so outside of the repo.
 
 
-async def world_problems(work: Work, means: Means) -> list[Problem]:
+async def world_problems(work: Work, means: Means) -> list[Diagnostic]:
     """Everything that can be asked before the first write, asked at once."""
     is_first = not journal_reader.paths(means.state)
     lived = cluster_identity.known(means.state, work.cluster.name)
@@ -220,17 +204,10 @@ async def world_problems(work: Work, means: Means) -> list[Problem]:
     return [*_programs(work, means), *(each for one in found for each in one)]
 
 
-def _programs(work: Work, means: Means) -> list[Problem]:
+def _programs(work: Work, means: Means) -> list[Diagnostic]:
     if means.programs.helm is None and any(isinstance(each, Install) for each in work.tasks.values()):
         message = "charts are installed by helm, and it is missing"
-        return [
-            Problem(
-                rule="program-missing",
-                severity=Severity.ERROR,
-                message=message,
-                way_out="firstlight tools install helm",
-            )
-        ]
+        return [Diagnostic.error("program-missing", message, fix="firstlight tools install helm")]
     return []
 
 
@@ -239,7 +216,7 @@ def _programs(work: Work, means: Means) -> list[Problem]:
 
 def handover_problems(
     platform: Platform, cluster: Cluster, work: Work, renditions: Iterable[Rendition], *, is_strict: bool = False
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """What the repo alone tells of the handover."""
     return takeover_problems(platform, cluster, work, renditions=renditions, is_strict=is_strict)
 
@@ -254,7 +231,7 @@ def takeover_problems(
     *,
     renditions: Iterable[Rendition],
     is_strict: bool = False,
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """Everything that the repo alone tells; nothing where nothing is handed over.
 
     Args:
@@ -275,7 +252,7 @@ def takeover_problems(
         *argocd_takeover.argocd_problems(known, passing, is_strict=is_strict),
         *argocd_takeover.ignore_problems(known, passing),
     ]
-    return [*flux_takeover.second_releases(known), *(each for each in found if each.component in meant)]
+    return [*flux_takeover.second_releases(known), *(each for each in found if each.subject in meant)]
 
 
 def passing_of(work: Work) -> Sequence[Passing]:

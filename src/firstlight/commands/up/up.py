@@ -26,7 +26,7 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Side
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.event import Event
-from firstlight.model.plan import Plan, Problem
+from firstlight.model.plan import Plan
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
@@ -49,13 +49,13 @@ class PreparedRun:
     ground: GateContext
     renditions: tuple[Rendition, ...] = ()
     """What its components deploy."""
-    problems: tuple[Problem, ...]
+    problems: tuple[Diagnostic, ...]
     """All that stands in its way, found before the first write."""
 
     @property
     def is_blocked(self) -> bool:
         """Whether it must not begin."""
-        return any(each.severity == Severity.ERROR for each in self.problems)
+        return any(each.severity.rank >= Severity.ERROR.rank for each in self.problems)
 
 
 async def prepare(
@@ -106,7 +106,7 @@ async def prepare(
     problems = [
         *plan.problems,
         *said,
-        *preflight.diagnostic_problems(diagnostics),
+        *preflight.run_diagnostics(diagnostics),
         *preflight.address_problems(cluster),
     ]
     problems += preflight.handover_problems(platform, cluster, work, renditions, is_strict=wishes.is_handover)

@@ -14,10 +14,10 @@ from firstlight.document.within import mapping, text
 from firstlight.gates.causes import refusals
 from firstlight.model import argocd_names, flux_names, machine
 from firstlight.model.cluster import Cluster, Machine
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.machine import Clock, InstallDisk, LinkAddress, NetworkLink, TalosDiagnostic, TalosServiceState
 from firstlight.model.machine_report import MachineReport
 from firstlight.model.override import Override
-from firstlight.model.plan import Problem
 
 KINDS = (
     "/Node", "/Namespace", "/Pod", "/Service", "/PersistentVolumeClaim", "/PersistentVolume", "/ConfigMap", "/Secret",
@@ -140,7 +140,7 @@ class ClusterObservation:
     """Kinds of KINDS that the server does not know, as ``group/Kind``."""
     foundation: tuple[tuple[str, str], ...] = ()
     """Namespace and name of the foundation secrets that the repo declares for this cluster."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     """What the plan of the repo says stands in the way; none where there is no repo."""
     overrides: tuple[Override, ...] = ()
     """The records of overrides that are not over."""

@@ -19,9 +19,8 @@ from firstlight.commands.override.git_agreement import RenderedGit
 from firstlight.commands.override.session import lease_held
 from firstlight.execute.lease import Lease
 from firstlight.journal import state_files
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.drift import DriftKind
-from firstlight.model.plan import Problem
 from firstlight.repo import platform_reader
 from tests.flux import Flux
 from tests.integration.commands.drift.drifting import (
@@ -72,7 +71,7 @@ async def test_another_commit_is_no_drift(flux: Flux, space: str, tmp_path: Path
     assert found.applied == (f"main@{commit[:7]} (apps)",)
     assert command.exit_code(found) == 1
     assert "may be no more than that" in drift_text.text(found)
-    behind = Problem(rule="branch-behind", severity=Severity.ERROR, message="the engine is ahead", way_out="git pull")
+    behind = Diagnostic.error("branch-behind", "the engine is ahead", fix="git pull")
     with pytest.raises(errors.Refused, match="the engine has applied") as refused:
         await correct(dataclasses.replace(one, problems=(behind,)), flux.kube, found, said=[], confirm=lambda _: True)
     assert refused.value.hint == "First git pull; then again."
@@ -149,7 +148,7 @@ async def test_what_is_in_no_commit_is_not_put_back(flux: Flux, space: str, tmp_
     await edit(flux, space, {"data": {"word": "hand"}})
     found = await drift.look(one, flux.kube)
     said: list[str] = []
-    dirty = Problem(rule="uncommitted", severity=Severity.WARNING, message="1 file is not as in the commit")
+    dirty = Diagnostic.warning("uncommitted", "1 file is not as in the commit")
     with pytest.raises(errors.Refused, match="1 file is not as in the commit"):
         await correct(dataclasses.replace(one, problems=(dirty,)), flux.kube, found, said=said)
     assert command.exit_code(found, is_committed=False) == 1

@@ -93,7 +93,7 @@ async def missing(root: Path, programs: dict[str, Path], home: Path) -> list[tup
         await own.close()
     # Whether machines answer is another question.
     return sorted(
-        (each.rule, each.message) for each in found if each.severity == Severity.ERROR and each.rule != "machine-silent"
+        (each.code, each.message) for each in found if each.severity == Severity.ERROR and each.code != "machine-silent"
     )
 
 

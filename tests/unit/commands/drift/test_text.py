@@ -7,9 +7,8 @@ import pytest
 from firstlight.commands.drift import command
 from firstlight.commands.drift import text as drift_text
 from firstlight.model.component import ObjectId
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.drift import Drift, Drifted, DriftKind, FieldDifference
-from firstlight.model.plan import Problem
 
 WEB = ObjectId("apps", "Deployment", "shop", "web")
 NONE = Drift(cluster="infra", revision="3f2a91c0d6b1f0a5", drifted=(), compared=412, dry_runs=3, ignored=4)
@@ -76,11 +75,10 @@ def test_of_what_the_engine_does_not_have_it_cannot_be_told_that_there_is_no_dri
     assert command.exit_code(other) == 1
     assert command.exit_code(NONE, is_committed=False) == 1
     assert command.exit_code(NONE) == 0
-    dirty = Problem(
-        rule="uncommitted",
-        severity=Severity.WARNING,
-        message="1 file is not as in the commit",
-        way_out="git stash.",
+    dirty = Diagnostic.warning(
+        "uncommitted",
+        "1 file is not as in the commit",
+        fix="git stash.",
     )
     for text in (drift_text.text(other), drift_text.text(NONE, problems=[dirty])):
         assert text.startswith("infra   nothing differs from what is here (412 objects compared")
@@ -103,7 +101,7 @@ def test_of_what_the_engine_does_not_have_it_cannot_be_told_that_there_is_no_dri
     ],
 )
 def test_the_way_to_the_commit_of_the_engine_depends_on_who_is_ahead(rule: str, way_out: str, told: str) -> None:
-    problem = Problem(rule=rule, severity=Severity.ERROR, message="it is elsewhere", way_out=way_out)
+    problem = Diagnostic.error(rule, "it is elsewhere", fix=way_out)
     other = dataclasses.replace(with_one(one(DriftKind.CHANGED)), applied=("main@1234567 (apps)",))
     assert f"  next     {told}" in drift_text.text(other, problems=[problem])
 

@@ -45,7 +45,7 @@ def test_a_deadlock_is_refused_and_nothing_is_written(repo: Path, capsys: pytest
     assert (told["written"], told["byHand"]) == (False, [])
     (cluster,) = told["clusters"]
     assert (cluster["needed"], cluster["deadlocked"]) == (True, True)
-    assert "cni-missing" in [each["rule"] for each in cluster["new"]]
+    assert "cni-missing" in [each["code"] for each in cluster["new"]]
     assert (repo / "firstlight.yaml").read_text() == before
 
 

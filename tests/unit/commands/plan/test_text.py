@@ -10,8 +10,8 @@ import pytest
 from firstlight.commands.plan import data as plan_data
 from firstlight.commands.plan import text as plan_text
 from firstlight.drawing import table
-from firstlight.model.diagnostic import Severity
-from firstlight.model.plan import Plan, Problem, ProblemLink
+from firstlight.model.diagnostic import Diagnostic, Evidence
+from firstlight.model.plan import Plan
 from firstlight.plan import build
 from tests.unit.plan import platforms
 from tests.unit.plan.graphs import step
@@ -75,8 +75,8 @@ def test_many_steps_are_told_by_their_waves() -> None:
 
 
 def test_long_sentences_are_folded_under_themselves() -> None:
-    chain = (ProblemLink("name", "says " * 40),)
-    problem = Problem(rule="test", severity=Severity.ERROR, message="word " * 40, chain=chain, way_out="do " * 60)
+    chain = (Evidence("says " * 40, where="name"),)
+    problem = Diagnostic.error("test", "word " * 40, evidence=chain, fix="do " * 60)
     plan = dataclasses.replace(made("no-engine"), problems=(problem,))
 
     lines = plan_text.text(plan, columns=80).splitlines()
@@ -86,13 +86,12 @@ def test_long_sentences_are_folded_under_themselves() -> None:
 
 def test_escape_sequences_of_strangers_are_shown_and_not_obeyed() -> None:
     evil = "a\x1b[31mb\nc"
-    problem = Problem(
-        rule="test",
-        severity=Severity.ERROR,
-        message=evil,
-        chain=(ProblemLink(evil, evil),),
-        way_out=evil,
-        component=evil,
+    problem = Diagnostic.error(
+        "test",
+        evil,
+        evidence=(Evidence(evil, where=evil),),
+        fix=evil,
+        subject=evil,
     )
     plan = Plan(cluster=evil, steps=(dataclasses.replace(step(evil), what=evil),), problems=(problem,))
 
@@ -115,7 +114,7 @@ def test_data_is_whole_and_can_be_written() -> None:
     assert core["wave"] == 5
     assert data["criticalPath"][0] == "machine:control-planes"
     assert data["smallestBootstrap"]["needed"] == ["cilium", "flux"]
-    assert all(each["wayOut"] for each in data["problems"])
+    assert all(each["fix"] for each in data["problems"])
 
 
 def test_steps_of_one_name_are_told_apart() -> None:

@@ -116,7 +116,7 @@ def test_the_plan_says_that_omni_is_not_rehearsed(tmp_path: Path) -> None:
     platform = repo(tmp_path)
     plan = build.build(platform, platform.clusters[0])
 
-    (said,) = [each for each in plan.problems if each.rule == "not-rehearsed"]
+    (said,) = [each for each in plan.problems if each.code == "not-rehearsed"]
     assert said.severity is Severity.NOTE
     assert said.message.startswith("Omni: not rehearsed")
 
@@ -148,7 +148,7 @@ class TestPreflight:
     async def test_a_program_that_is_missing_stands_in_the_way(self, tmp_path: Path) -> None:
         (problem,) = await omni_problems(work(repo(tmp_path)), RunPrograms().omnictl)
 
-        assert (problem.rule, problem.severity) == ("program-missing", Severity.ERROR)
+        assert (problem.code, problem.severity) == ("program-missing", Severity.ERROR)
 
     async def test_all_mistakes_of_a_template_are_told_at_once(self, tmp_path: Path, program: Recorder) -> None:
         said = "Error: 2 errors occurred:\n\t* one thing\n\t* another thing\n\n"
@@ -167,5 +167,5 @@ class TestPreflight:
 
         (problem,) = await omni_problems(work(repo(tmp_path / "repo")), program.path)
 
-        assert (problem.rule, problem.severity) == ("omni-silent", Severity.ERROR)
-        assert "OMNI_SERVICE_ACCOUNT_KEY" in problem.way_out
+        assert (problem.code, problem.severity) == ("omni-silent", Severity.ERROR)
+        assert "OMNI_SERVICE_ACCOUNT_KEY" in problem.fix

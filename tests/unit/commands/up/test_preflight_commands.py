@@ -77,13 +77,13 @@ def test_every_command_that_was_not_allowed_is_a_problem_with_its_place_and_cont
     assert {each.severity for each in found} == {Severity.ERROR}
     (seed,) = [each for each in found if each.message.endswith(": ./seed")]
     assert seed.message.startswith("the repo wants to run a command that was not allowed")
-    assert [f"{each.name} {each.says} {each.place or ''}".strip() for each in seed.chain] == [
+    assert [f"{each.where} {each.text} {each.place or ''}".strip() for each in seed.evidence] == [
         "db hook firstlight.yaml:11:9",
         f"content {command_digest.command_digest(('./seed',), repo.root).value}",
         "covers every file of the repo, 5 now",
         "file seed",
     ]
-    assert "--allow-commands" in seed.way_out
+    assert "--allow-commands" in seed.fix
 
 
 def test_what_was_allowed_is_no_problem_until_it_changes(repo: Platform) -> None:

@@ -40,4 +40,4 @@ async def test_a_value_that_is_missing_is_told_where_its_key_is(tmp_path: Path) 
     (problem,) = await preflight.secret_problems(work, resolve)
 
     assert "the key lost of the Secret flux-system/age cannot be had" in problem.message
-    assert [str(each.place) for each in problem.chain] == ["firstlight.yaml:9:7"]
+    assert [str(each.place) for each in problem.evidence] == ["firstlight.yaml:9:7"]

@@ -9,11 +9,10 @@ from firstlight.commands.audit.bootstrap_needs import comes_after, reaches, user
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import sequence, text
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
-from firstlight.model.plan import Problem
-from firstlight.plan import cluster_facts, product_tables
+from firstlight.plan import cluster_facts, deadlocks, product_tables
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.repo.platform_view import PlatformView
 
@@ -24,22 +23,22 @@ def plan_problems(
     """The problems of plans that have one of these rules."""
     for cluster, plan in scene.plans.items():
         for problem in plan.problems:
-            if problem.rule in rules:
+            if problem.code in rules:
                 yield problem_finding(rule, problem, cluster, scene, severity=severity)
 
 
 def problem_finding(
-    rule: AuditRule, problem: Problem, cluster: str, scene: PlatformView, *, severity: Severity | None = None
+    rule: AuditRule, problem: Diagnostic, cluster: str, scene: PlatformView, *, severity: Severity | None = None
 ) -> Finding:
     """What a plan has found, as the place where a rule fits."""
-    said = next((each.place for each in problem.chain if each.place is not None), None)
+    said = next((each.place for each in problem.evidence if each.place is not None), None)
     return rule.finding(
         problem.message,
         at=said or _declared(scene, cluster),
         clusters=(cluster,),
-        subject=problem.component,
-        evidence=tuple(Evidence(f"{each.name} {each.says}".strip(), each.place) for each in problem.chain),
-        fix=problem.way_out,
+        subject=problem.subject,
+        evidence=tuple(Evidence(f"{each.where} {each.text}".strip(), each.place) for each in problem.evidence),
+        fix=problem.fix,
         severity=severity,
     )
 
@@ -82,8 +81,6 @@ def versions_refused(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 # What bootstrap needs and does not get in time.
 
 
-_LATE = ("-from-gitops", "-from-nowhere")
-_LATE_TOO = {"needs-gitops", "inline-kind-late", "webhook-before-service", "host-from-inside"}
 _ORDERED = {SourceForm.HELMFILE, SourceForm.HOOK}
 """What helmfile runs side by side unless it is told the order."""
 
@@ -92,14 +89,13 @@ def needs_from_gitops(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]
     """What bootstrap waits for and GitOps alone brings, and kinds that nothing brings."""
     for cluster in scene.clusters:
         for problem in scene.plans[cluster.name].problems:
-            is_late = problem.rule.endswith(_LATE) or problem.rule in _LATE_TOO
-            if is_late and problem.severity != Severity.NOTE and any(each.place for each in problem.chain):
+            if problem.code in deadlocks.LATE and problem.severity != Severity.NOTE and any(each.place for each in problem.evidence):
                 short = dataclasses.replace(problem, message=problem.message.partition(";")[0])
                 yield problem_finding(rule, short, cluster.name, scene, severity=_severity(problem))
 
 
-def _severity(problem: Problem) -> Severity | None:
-    if "were not rendered and may bring it" in problem.message:
+def _severity(problem: Diagnostic) -> Severity | None:
+    if problem.code == "need-unrendered":
         return Severity.NOTE
     return None if problem.severity == Severity.ERROR else Severity.WARNING
 

@@ -39,7 +39,7 @@ def not_installed(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A cluster that is bootstrapped from here, and nothing installs its engine."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
-        problem = next((each for each in scene.plans[cluster.name].problems if each.rule == "engine-missing"), None)
+        problem = next((each for each in scene.plans[cluster.name].problems if each.code == "engine-missing"), None)
         if problem is None or not known.bootstrap:
             continue
         title = _TITLES.get(cluster.engine or "", "the GitOps engine")
@@ -73,7 +73,7 @@ def not_hooked(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     for cluster in scene.clusters if scene.platform.declared is None else ():
         known = scene.facts[cluster.name]
         engines = known.with_role("engine")
-        roots = any(each.rule == "root-early" for each in scene.plans[cluster.name].problems)
+        roots = any(each.code == "root-early" for each in scene.plans[cluster.name].problems)
         # Values that are not known may hold the sync.
         roots |= any(_sync(scene, each) or not chart_values.are_values_known(each, Side.BOOTSTRAP) for each in engines)
         if not engines or roots or _may_be_hooked(scene, known.bootstrap) or not known.gitops:

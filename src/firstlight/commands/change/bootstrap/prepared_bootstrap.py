@@ -72,7 +72,7 @@ class PreparedBootstrap:
             more = f"; and {len(wrong) - _MANY} more" if len(wrong) > _MANY else ""
             raise errors.Refused(
                 f"{'; '.join(each.message for each in wrong[:_MANY])}{more}",
-                hint=wrong[0].way_out or "See all of it: firstlight plan",
+                hint=wrong[0].fix or "See all of it: firstlight plan",
             )
         return found
 

@@ -8,7 +8,6 @@ from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRe
 from firstlight.model.decision import CheckState, Decision, Touched
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
-from firstlight.model.plan import Problem
 from firstlight.plan import build
 from firstlight.plan.dependents import DependencyGraph
 
@@ -37,16 +36,16 @@ def _new_problems(scene: CheckInput, cluster: str) -> Iterator[CheckAnswer]:
     """What the plan of a cluster has against it from now on."""
     is_rendered = all(each.is_all(cluster) for each in _versions(scene))
     before = {
-        (each.rule, each.component, each.message)
+        (each.code, each.subject, each.message)
         for each in (_problems(scene.before, cluster, is_rendered=is_rendered) if scene.before is not None else ())
     }
     for problem in _problems(scene.after, cluster, is_rendered=is_rendered):
-        if (problem.rule, problem.component, problem.message) in before:
+        if (problem.code, problem.subject, problem.message) in before:
             continue
-        place = next((link.place for link in reversed(problem.chain) if link.place is not None), None)
+        place = next((link.place for link in reversed(problem.evidence) if link.place is not None), None)
         found = Diagnostic(
-            code=problem.rule, severity=problem.severity, message=f"{cluster}: {problem.message}",
-            places=(place,) if place else (), fix=_way(problem), subject=problem.component,
+            code=problem.code, severity=problem.severity, message=f"{cluster}: {problem.message}",
+            places=(place,) if place else (), fix=_way(problem), subject=problem.subject,
         )  # fmt: skip
         if problem.severity == Severity.ERROR:
             yield answer.of_diagnostic(CheckState.FAILED, found)
@@ -54,8 +53,8 @@ def _new_problems(scene: CheckInput, cluster: str) -> Iterator[CheckAnswer]:
             yield answer.of_diagnostic(CheckState.PERSON, found)
 
 
-def _way(problem: Problem) -> str:
-    way = problem.way_out.removesuffix(".")
+def _way(problem: Diagnostic) -> str:
+    way = problem.fix.removesuffix(".")
     return way[:1].lower() + way[1:] if way[1:2].islower() else way
 
 
@@ -63,7 +62,7 @@ def _versions(scene: CheckInput) -> list[RenderedRevision]:
     return [each for each in (scene.before, scene.after) if each is not None]
 
 
-def _problems(version: RenderedRevision, cluster: str, *, is_rendered: bool) -> tuple[Problem, ...]:
+def _problems(version: RenderedRevision, cluster: str, *, is_rendered: bool) -> tuple[Diagnostic, ...]:
     """Both plans know equally much, so that what differs is the change's: objects only where all were rendered."""
     found = version.platform.cluster(cluster)
     if found is None:
