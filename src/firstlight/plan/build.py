@@ -153,7 +153,7 @@ def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
         return
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
     yield Diagnostic.error(
-        "engine-missing",
+        "bootstrap-without-engine",
         f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
         evidence=(
             Evidence(
@@ -174,7 +174,7 @@ def _counted(number: int) -> str:
 # What the repo declares as a need is not counted: Flux that is installed after cert-manager need not need it.
 
 
-_MISSING = {"cni-missing": "a CNI", "dns-missing": "cluster DNS", "engine-missing": "an engine"}
+_MISSING = {"cni-missing": "a CNI", "dns-missing": "cluster DNS", "bootstrap-without-engine": "an engine"}
 
 
 def smallest_set(known: PlanContext, steps: Sequence[Step], problems: Iterable[Diagnostic]) -> Smallest:

@@ -66,7 +66,7 @@ def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Diagno
     is_engine = component.role == "engine"
     workers = [Evidence(each.message, each.place, where=known.cluster.name) for each in known.unlisted]
     yield Diagnostic(
-        code="unschedulable",
+        code="pods-unschedulable",
         severity=Severity.ERROR if (is_engine or refused) and not workers else Severity.WARNING,
         message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
         evidence=(

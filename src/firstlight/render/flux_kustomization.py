@@ -216,7 +216,7 @@ def _substituted(
     for name in assumed:
         if name not in unknown:
             message = f"the variable {name} has its default: {_whence(name, known)}"
-            diagnostics.append(Diagnostic.unknown("flux-variable-default-assumed", message, at=place, subject=name))
+            diagnostics.append(Diagnostic.unknown("flux-variable-by-default", message, at=place, subject=name))
     return _Replaced(rendered_objects.join_documents(made), diagnostics)
 
 

@@ -146,11 +146,11 @@ def failure_diagnostic(error: errors.FirstlightError, place: Place, roots: tuple
 def _kustomize_code(error: kustomize_errors.KustomizeError) -> str:
     match error:
         case kustomize_errors.MissingFile():
-            return "kustomize-file-missing"
+            return "kustomize-path-missing"
         case kustomize_errors.BadYaml():
             return "kustomize-yaml-wrong"
         case kustomize_errors.KustomizeCycle():
-            return "kustomize-cycle"
+            return "kustomize-circle"
         case kustomize_errors.KustomizeForbidden():
             return "kustomize-forbidden"
         case kustomize_errors.KustomizeUnmatched():

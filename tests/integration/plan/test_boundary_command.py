@@ -89,4 +89,7 @@ def test_rendering_finds_a_secret_that_only_gitops_brings(repo: Path, capsys: py
         (plan,) = json.loads(capsys.readouterr().out)["plans"]
         found[option] = {each["code"] for each in plan["problems"] if each["severity"] == "error"}
 
-    assert found == {"--render": {"engine-missing", "secret-from-gitops"}, "--no-render": {"engine-missing"}}
+    assert found == {
+        "--render": {"bootstrap-without-engine", "secret-from-gitops"},
+        "--no-render": {"bootstrap-without-engine"},
+    }

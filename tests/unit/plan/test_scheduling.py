@@ -26,7 +26,7 @@ def built(count: int, **more: Any) -> Plan:
     return build.build(platform, platform.clusters[0], renditions=renditions)
 
 
-def found(plan: Plan, rule: str = "unschedulable") -> list[Diagnostic]:
+def found(plan: Plan, rule: str = "pods-unschedulable") -> list[Diagnostic]:
     return [each for each in plan.problems if each.code == rule]
 
 

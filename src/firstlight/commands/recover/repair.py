@@ -14,7 +14,7 @@ from firstlight.cli.follow_run import Form, follow_walk
 from firstlight.commands.backup import backup_signature, backup_store
 from firstlight.commands.node import add, machine_lookup
 from firstlight.commands.recover import component_repair, etcd_restore, rebuild
-from firstlight.commands.up import carry_out, preflight, up
+from firstlight.commands.up import carry_out, up
 from firstlight.commands.verify import text as verify_text
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
@@ -243,7 +243,7 @@ async def _rebuild(platform: Platform, cluster: Cluster, means: Means, wishes: R
         )  # fmt: skip
         prepared = await up.prepare(platform, asked, means, say=say)
     # That all control planes are bare is what it is for.
-    others = [each for each in prepared.problems if each.code != preflight.GONE]
+    others = [each for each in prepared.problems if each.code != "cluster-gone"]
     prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*others, *missing))))
     if prepared.is_blocked:
         carry_out.tell_problems(prepared, wishes.form)

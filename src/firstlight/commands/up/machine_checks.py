@@ -20,8 +20,6 @@ from firstlight.model.machine_config import MachineDraft
 from firstlight.model.work import Configure, Work
 
 TIMEOUT = 10.0
-GONE = "cluster-gone"
-"""Said where a cluster that lived has lost all its control planes: another one of its name would begin."""
 DISK = "/dev/sda"
 """What talosctl takes where no disk is declared."""
 
@@ -90,11 +88,13 @@ def _are_bare(wanted: Sequence[MachineDraft], answers: Sequence[_Answer]) -> boo
 
 
 def _gone(cluster: Cluster, lived: str) -> Diagnostic:
+    """A cluster that lived has lost all its control planes: another one of its name would begin."""
     return Diagnostic.error(
-        GONE, f"{cluster.name} was brought up before (kube-system had the UID {lived}), and all its control planes "
+        "cluster-gone",
+        f"{cluster.name} was brought up before (kube-system had the UID {lived}), and all its control planes "
         "are bare now",
         fix=f"See what can be done: firstlight recover {cluster.name}. With --do rebuild it comes back from Git.",
-    )  # fmt: skip
+    )
 
 
 def declared(draft: MachineDraft) -> tuple[Mapping[str, Any], ...] | None:

@@ -80,7 +80,7 @@ def _check_whole(sheet: DraftSheet, found: Mapping[str, MachineDraft]) -> None:
         first = next(each.whole for each in found.values() if each.whole)
         message = "whole machine configs hold the cluster's secrets, and nothing says where a talosconfig is"
         hint = f"Write clusters.{cluster.name}.talosconfig in {declaration_form.FILE}: sops:talos/talosconfig.sops.yaml"
-        sheet.refuse("talosconfig-missing", message, at=first.place, fix=hint)
+        sheet.refuse("talosconfig-undeclared", message, at=first.place, fix=hint)
     planes = [each for each in cluster.machines if each.role is MachineRole.CONTROL_PLANE]
     if cluster.machines and not planes:
         message = "there is no control plane among the machines"

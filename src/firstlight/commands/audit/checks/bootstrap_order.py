@@ -70,7 +70,7 @@ def dns_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 
 def unschedulable(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What no node takes."""
-    return plan_problems(rule, scene, "unschedulable")
+    return plan_problems(rule, scene, "pods-unschedulable")
 
 
 def versions_refused(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:

@@ -39,7 +39,9 @@ def not_installed(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A cluster that is bootstrapped from here, and nothing installs its engine."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
-        problem = next((each for each in scene.plans[cluster.name].problems if each.code == "engine-missing"), None)
+        problem = next(
+            (each for each in scene.plans[cluster.name].problems if each.code == "bootstrap-without-engine"), None
+        )
         if problem is None or not known.bootstrap:
             continue
         title = _TITLES.get(cluster.engine or "", "the GitOps engine")
