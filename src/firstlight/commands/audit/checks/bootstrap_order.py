@@ -89,7 +89,11 @@ def needs_from_gitops(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]
     """What bootstrap waits for and GitOps alone brings, and kinds that nothing brings."""
     for cluster in scene.clusters:
         for problem in scene.plans[cluster.name].problems:
-            if problem.code in deadlocks.LATE and problem.severity != Severity.NOTE and any(each.place for each in problem.evidence):
+            if (
+                problem.code in deadlocks.LATE
+                and problem.severity != Severity.NOTE
+                and any(each.place for each in problem.evidence)
+            ):
                 short = dataclasses.replace(problem, message=problem.message.partition(";")[0])
                 yield problem_finding(rule, short, cluster.name, scene, severity=_severity(problem))
 
