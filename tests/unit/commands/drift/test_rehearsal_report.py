@@ -6,6 +6,7 @@ import pytest
 
 from firstlight.commands.rehearse import text as rehearse_text
 from firstlight.commands.rehearse.rehearsal import Rehearsal, RehearsedStep, StandIn, Untried
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.verdict import Failed, Passed, Verdict, Verification, VerificationCheck, Waiting
 
 
@@ -55,7 +56,9 @@ def test_what_needs_something_that_could_not_be_had_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    "refused", [{"refused": "no"}, {"problems": (("the CIDRs differ", "write one"),)}], ids=["refused", "blocked"]
+    "refused",
+    [{"refused": "no"}, {"problems": (Diagnostic.error("pod-range-differs", "the CIDRs differ", fix="write one"),)}],
+    ids=["refused", "blocked"],
 )
 def test_a_refusal_is_one(refused: dict[str, object]) -> None:
     told = dataclasses.replace(FINE, steps=(), **refused)  # type: ignore[arg-type]
