@@ -11,8 +11,6 @@ from tests import codes
 
 KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 OPEN_BUDGET: dict[str, int] = {
-    "commands/audit": 10,
-    "commands/decide": 4,
     "render": 32,
     "render/inline": 25,
     "render/machines": 7,
