@@ -1,24 +1,16 @@
-"""What differs by engine, as data: one ``EngineAdapter`` for each, in a package of its own."""
+"""What differs by engine: one ``EngineAdapter`` for each, in a package of its own."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import mapping
-from firstlight.model.cluster import Engine
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
-    """How one kind rests."""
-
-    group: str
-    """Of its API."""
-    steps: tuple[str, ...]
-    """Where it is said."""
-    value: Any
-    words: str
-    """The same for people, as it is written."""
+from firstlight.engines.engine_kind import EngineKind, SourceKind
+from firstlight.engines.new_component import ComponentManifests, WantedComponent
+from firstlight.model.cluster import Cluster, Engine
+from firstlight.model.component import ObjectId, SourceForm
+from firstlight.model.platform import Platform
+from firstlight.model.rendition import Object, Rendition
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,36 +44,41 @@ class Guard:
         return f"{self.value},{said}" if "=" in self.value else self.value
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class EngineMark:
+    """The owner of an object, by what its engine has written on it."""
+
+    engine: Engine
+    owner: str
+    """``Kustomization flux-system/cilium``, ``Application cilium``."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class EngineKind:
-    """A kind of object by which an engine brings others."""
+class Roots:
+    """What makes an engine follow a repo."""
+
+    sources: tuple[Object, ...] = ()
+    roots: tuple[Object, ...] = ()
+    """In the order in which they are applied; a FluxInstance is among them with its ``sync``."""
+    made: tuple[ObjectId, ...] = ()
+    """What the engine makes of the roots by itself: the root Kustomization of a FluxInstance."""
+    by_operator: frozenset[ObjectId] = frozenset()
+    """Sources that Flux's operator will own."""
+    unclear: str = ""
+    """Why nothing is known of the roots, where that is so."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FetchFailure:
+    """How an engine says that it cannot fetch from Git."""
 
     kind: str
-    group: str
-    version: str
-    manager: str
-    """The field manager as which its controller applies; empty where it applies nothing itself."""
-    request_annotation: str
-    """Asks its controller to reconcile now."""
-    request_value: str = ""
-    """The value of that; where it is empty, a token that the controller repeats in its status."""
-    is_starting: bool = True
-    """Whether it makes the engine reconcile something."""
-    rest: Rest | None = None
-    """How it is suspended in Git, where it can be."""
-
-    @property
-    def api_version(self) -> str:
-        """As manifests have it."""
-        return f"{self.group}/{self.version}"
-
-    def request(self, token: str) -> dict[str, str]:
-        """The annotations that ask for a reconciliation.
-
-        Args:
-            token: What the controller is to repeat, if it does so.
-        """
-        return {self.request_annotation: self.request_value or token}
+    api_version: str
+    condition: str
+    words: str
+    """What is told, with ``{name}`` and ``{why}``."""
+    is_only_git: bool = False
+    """Whether the condition always means Git; else its message must tell."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +89,40 @@ class EngineAdapter:
     title: str
     """Its name for people."""
     kinds: tuple[EngineKind, ...]
+    sources: tuple[SourceKind, ...] = ()
+    followed: str
+    """The kind whose objects it follows the repo by."""
+    fetch_failure: FetchFailure
+
+    # Workloads.
     needed_controllers: tuple[str, ...]
-    """Without these it brings nothing of Git into the cluster."""
+    """Without these it brings nothing of Git into the cluster; the last one reads the manifests."""
+    useful_controllers: tuple[str, ...] = ()
+    """Without these it brings only parts of it."""
     part_of: str
     """The value of the label by which its workloads are known."""
     workload_kinds: tuple[str, ...]
+    check_command: str = ""
+    """Checks its workloads."""
+    list_command: str
+    """Lists what it follows."""
+    lab_actors: Callable[[Collection[SourceForm], Collection[str]], tuple[str, ...]]
+    """Its programs in the lab, by the forms and the names of a cluster's components."""
+
+    # What is its own in a cluster.
+    marks: Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[EngineMark, ...]]
+    """The marks on a live object; the second mapping is what bootstrap wants of it."""
     prune_guard: Guard
     """Keeps it from pruning a live object."""
+    has_releases: bool
+    """Whether a Helm release that it takes over goes on as a release."""
+
+    # Files.
+    starts_from_directory: bool
+    """Whether the directory of a repo is enough to know what it follows; else its own objects must say it."""
+    roots: Callable[[Platform, Cluster, Mapping[ObjectId, Object], Sequence[Rendition]], Roots]
+    """The source and the roots of a cluster."""
+    component_kinds: str
+    """What declares a component to it: ``an Application``."""
+    manifests: Callable[[WantedComponent, str], ComponentManifests]
+    """What declares a component, with a directory for what has none yet."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from firstlight.document.within import mapping, sequence
 from firstlight.engines import adapters, engine_marks
-from firstlight.engines.adapter import Guard, Rest
+from firstlight.engines.adapter import Guard
+from firstlight.engines.engine_kind import Rest
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import Origin, SourceForm
@@ -31,8 +32,8 @@ def is_rest_declared(origin: Origin) -> bool:
 
 
 def prune_guard(engine: Engine | None) -> Guard:
-    """The guard of an engine; where there is none, Flux's, which nobody reads."""
-    return adapters.ADAPTERS[engine or Engine.FLUX].prune_guard
+    """The guard of an engine; where there is none, that of any other, which nobody reads."""
+    return adapters.ADAPTERS[engine or next(iter(adapters.ADAPTERS))].prune_guard
 
 
 # The options by which Argo CD is told how to sync: those of an Application, and those of a single object.

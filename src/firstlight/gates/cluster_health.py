@@ -5,10 +5,11 @@ from typing import Any
 
 from firstlight.document import conditions
 from firstlight.document.within import mapping, number, sequence, text
-from firstlight.gates import argocd, flux, gate_parts, node_ready, pod_placement, replicas
+from firstlight.engines import adapters
+from firstlight.engines.engine_kind import VerdictFacts
+from firstlight.gates import gate_parts, node_ready, pod_placement, replicas
 from firstlight.gates.gate_parts import GateQuestion
-from firstlight.model import argocd_names, flux_names
-from firstlight.model.cluster import Cluster, Engine, Machine
+from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
 from firstlight.model.plan import Gate, Subject
@@ -124,24 +125,20 @@ def _operators_judged(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any
 # The engine: everything that it follows is synced, and at the commit that was rendered.
 
 
-KUSTOMIZATIONS = WatchTarget(api_version=flux_names.KUSTOMIZE_API, kind=flux_names.KUSTOMIZATION)
-APPLICATIONS = WatchTarget(api_version=argocd_names.API, kind=argocd_names.APPLICATION)
-
-
 def engine_question(cluster: Cluster, revision: str, *, resting: Collection[ObjectId] = ()) -> GateQuestion:
-    """All Kustomizations, or all Applications.
+    """Ask of everything that the engine follows: all Kustomizations, or all Applications.
 
     Args:
         cluster: Whose engine.
         revision: The commit that was rendered; empty where it is not known.
         resting: Those that Git lets rest: bootstrap keeps what they declare, and nobody waits for them.
     """
-    looks = {Engine.FLUX: (KUSTOMIZATIONS, flux.GIT), Engine.ARGOCD: (APPLICATIONS,)}
+    kind = adapters.followed(cluster.engine) if cluster.engine else None
     part = gate_parts.GatePart(
-        looks[cluster.engine] if cluster.engine else (),
+        (kind.everything, *kind.verdicts.beside) if kind is not None else (),
         lambda view: judge_engine(view, cluster=cluster, revision=revision, resting=resting),
     )
-    hint = "See: flux get all -A" if cluster.engine == Engine.FLUX else "See: argocd app list"
+    hint = f"See: {adapters.ADAPTERS[cluster.engine].list_command}" if cluster.engine else ""
     return gate_parts.make_question(Gate(Subject.ENGINE), "engine", part, hint=hint)
 
 
@@ -149,8 +146,8 @@ def judge_engine(view: GateView, *, cluster: Cluster, revision: str, resting: Co
     """The worst of what it follows, or how many there are at which commit."""
     if cluster.engine is None:
         return Skipped("no engine is declared")
-    is_flux = cluster.engine == Engine.FLUX
-    look = KUSTOMIZATIONS if is_flux else APPLICATIONS
+    kind = adapters.followed(cluster.engine)
+    look, facts = kind.everything, VerdictFacts(view=view, expected=revision, url=cluster.url)
     if look in view.unserved:
         return Waiting(f"{look.kind} is not served: {cluster.engine} is not installed")
     followed = view.all(look)
@@ -160,14 +157,10 @@ def judge_engine(view: GateView, *, cluster: Cluster, revision: str, resting: Co
     def judged(value: Mapping[str, Any]) -> Verdict:
         space, called = text(value, "metadata", "namespace"), text(value, "metadata", "name")
         name = f"{look.kind} {space}/{called}"
-        rest = flux.suspended if is_flux else argocd.skipped
-        is_declared = ObjectId(look.api_version.rpartition("/")[0], look.kind, space, called) in resting
-        if (paused := rest(value, name, is_declared=is_declared)) is not None:
+        is_declared = ObjectId(kind.group, kind.kind, space, called) in resting
+        if (paused := kind.verdicts.suspended(value, name, is_declared=is_declared)) is not None:
             return paused
-        if not is_flux:
-            return argocd.application(value, name, expected=revision, url=cluster.url, now=view.now)
-        sources = view.all(flux.GIT)
-        return flux.kustomization(value, name, expected=revision, url=cluster.url, sources=sources, now=view.now)
+        return kind.verdicts.judge(value, name, facts) if kind.verdicts.judge else Skipped(f"{name} has no state")
 
     verdicts = [judged(each) for each in followed]
     verdict = gate_parts.worst(verdicts)

@@ -18,9 +18,11 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
     """The engine's workloads as rendered, or else whatever carries its label."""
     objects = gate_parts.gate_objects(gate, task, ground)
     asked = [*workload.of_objects(objects), *(_instance(each) for each in objects if _is_instance(each))]
-    if not asked and ground.cluster.engine is not None:
-        asked = [_labelled(ground.cluster.engine)]
-    hint = "See: flux check" if ground.cluster.engine == Engine.FLUX else ""
+    engine = ground.cluster.engine
+    check = adapters.ADAPTERS[engine].check_command if engine is not None else ""
+    hint = f"See: {check}" if check else ""
+    if not asked and engine is not None:
+        asked = [_labelled(engine)]
     return (
         gate_parts.make_question(gate, f"engine {gate.component}".strip(), gate_parts.together(asked), hint=hint)
         if asked

@@ -1,10 +1,11 @@
 """Whether the engine has brought what it was told to: its own word for the object that declares a component."""
 
 from firstlight.document import conditions
-from firstlight.document.within import at
-from firstlight.gates import argocd, flux, gate_parts
+from firstlight.engines import adapters, engine_marks
+from firstlight.engines.engine_kind import EngineKind, VerdictFacts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
-from firstlight.model import argocd_names, flux_names
+from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Verdict
@@ -22,32 +23,30 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
     declared = ground.declared(identity, task)
     look, name = gate_parts.look_at(identity, declared), str(identity)
     expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
-    is_kustomization = (identity.group, identity.kind) == (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION)
-    is_suspended = at(declared, "spec", "suspend") is True or argocd.is_skipped(declared)
+    kind = _kind(identity)
+    is_suspended = engine_marks.is_suspended(declared)
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
         if found is None:
             return conditions.absent(identity, is_served=look not in view.unserved)
-        if (paused := flux.suspended(found, name, is_declared=is_suspended)) is not None:
+        if kind is None:
+            return conditions.judged_ready(found, name, now=view.now)
+        if (paused := kind.verdicts.suspended(found, name, is_declared=is_suspended)) is not None:
             return paused
-        if (paused := argocd.skipped(found, name, is_declared=is_suspended)) is not None:
-            return paused
-        url = ground.cluster.url
-        match identity.group, identity.kind:
-            case flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION:
-                sources = view.all(flux.GIT)
-                return flux.kustomization(found, name, expected=expected, url=url, sources=sources, now=view.now)
-            case flux_names.HELM_GROUP, flux_names.HELM_RELEASE:
-                return flux.helm_release(found, name, now=view.now)
-            case argocd_names.GROUP, argocd_names.APPLICATION:
-                return argocd.application(found, name, expected=expected, url=url, now=view.now)
-        return conditions.judged_ready(found, name, now=view.now)
+        if kind.verdicts.judge is None:
+            return conditions.judged_ready(found, name, now=view.now)
+        return kind.verdicts.judge(found, name, VerdictFacts(view=view, expected=expected, url=ground.cluster.url))
 
-    looks = (look, flux.GIT) if is_kustomization else (look,)
+    looks = (look, *(kind.verdicts.beside if kind is not None else ()))
     hint = f"See: kubectl -n {identity.namespace} describe {identity.kind.lower()} {identity.name}"
     name_of_question = f"{identity.kind} {gate_parts.short_name(identity)}"
     return gate_parts.make_question(gate, name_of_question, GatePart(looks, judge), hint=hint, timeout=_TIMEOUT)
+
+
+def _kind(identity: ObjectId) -> EngineKind | None:
+    found = adapters.KINDS.get(identity.kind)
+    return found if found is not None and found.group == identity.group else None
 
 
 # A Kustomization that waits for another (kustomize-controller 1.7):

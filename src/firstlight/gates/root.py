@@ -4,21 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document import conditions as gates_conditions
-from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import flux, gate_parts
+from firstlight.engines import adapters
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
-from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Passed, Verdict
 from firstlight.model.work import Task
 
-_ROOTS = {
-    (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
-    (argocd_names.GROUP, argocd_names.APPLICATION),
-    (flux_names.OPERATOR_GROUP, flux_names.FLUX_INSTANCE),
-}
+_ROOTS = {(each.group, each.kind): each for each in adapters.KINDS.values() if each.is_root}
 
 
 def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
@@ -35,9 +30,10 @@ def _of(identity: ObjectId, declared: Mapping[str, Any]) -> GatePart:
         found = view.one(look)
         if found is None:
             return gates_conditions.absent(identity, is_served=look not in view.unserved)
-        if (paused := flux.suspended(found, name)) is not None:
+        kind = _ROOTS.get((identity.group, identity.kind))
+        if kind is not None and (paused := kind.verdicts.suspended(found, name)) is not None:
             return paused
-        if _is_seen(found):
+        if kind is not None and kind.verdicts.is_seen(found):
             return Passed(f"{name} is seen")
         usually = "its controller does not run, or does not watch its namespace"
         return gates_conditions.waiting(
@@ -45,17 +41,6 @@ def _of(identity: ObjectId, declared: Mapping[str, Any]) -> GatePart:
         )
 
     return GatePart((look,), judge)
-
-
-def _is_seen(found: Mapping[str, Any]) -> bool:
-    if text(found, "kind") == argocd_names.APPLICATION:
-        return bool(text(found, "status", "reconciledAt") or text(found, "status", "sync", "status"))
-    conditions = sequence(found, "status", "conditions")
-    said = [at(each, "observedGeneration") for each in (mapping(found, "status"), *conditions)]
-    # Flux writes -1 before its first look has ended, and tells in a condition which generation it looks at.
-    observed = [each for each in said if isinstance(each, int)]
-    has_looked = max(observed) >= max(1, number(found, "metadata", "generation")) if observed else bool(conditions)
-    return has_looked and not gates_conditions.is_going(found)
 
 
 # A Kustomization that kustomize-controller has only just met:

@@ -6,7 +6,8 @@ from typing import Any
 from firstlight.document import conditions
 from firstlight.document.within import mapping, text
 from firstlight.engines import revisions
-from firstlight.gates import flux, gate_parts, secret
+from firstlight.engines.flux import verdicts
+from firstlight.gates import gate_parts, secret
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model import flux_names
 from firstlight.model.observation import GateView
@@ -59,7 +60,7 @@ def _of(item: Object, revision: str) -> GatePart:
 
 def judged(found: Mapping[str, Any], name: str, *, revision: str, now: float) -> Verdict:
     """The verdict on a source of Flux that is there."""
-    if (paused := flux.suspended(found, name)) is not None:
+    if (paused := verdicts.suspended(found, name)) is not None:
         return paused
     verdict = conditions.judged_ready(found, name, now=now, expected=("Ready",))
     if not isinstance(verdict, Passed):

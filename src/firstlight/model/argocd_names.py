@@ -46,6 +46,7 @@ HEALTH_CUSTOMIZATION: Final = f"resource.customizations.health.{GROUP}_{APPLICAT
 
 # Workloads.
 APPLICATION_CONTROLLER: Final = "argocd-application-controller"
+APPLICATION_SET_CONTROLLER: Final = "argocd-applicationset-controller"
 REPO_SERVER: Final = "argocd-repo-server"
 SERVER: Final = "argocd-server"
 REDIS: Final = "argocd-redis"

@@ -43,7 +43,6 @@ FLUX_INSTANCE_GROUP_KIND: Final = f"{OPERATOR_GROUP}/{FLUX_INSTANCE}"
 
 # Labels that controllers put on everything that they apply.
 KUSTOMIZATION_NAME_LABEL: Final = f"{KUSTOMIZE_GROUP}/name"
-KUSTOMIZATION_NAMESPACE_LABEL: Final = f"{KUSTOMIZE_GROUP}/namespace"
 HELM_RELEASE_NAME_LABEL: Final = f"{HELM_GROUP}/name"
 HELM_RELEASE_NAMESPACE_LABEL: Final = f"{HELM_GROUP}/namespace"
 RESOURCE_SET_LABEL_PREFIX: Final = f"resourceset.{OPERATOR_GROUP}"

@@ -7,7 +7,6 @@ from typing import Any
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_marks
 from firstlight.model import argocd_names, flux_names, helm_names
-from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.ownership import inventories
@@ -15,7 +14,6 @@ from firstlight.ownership import managers as ownership_managers
 from firstlight.ownership.inventories import Inventories
 from firstlight.ownership.managers import Manager
 
-_PARTIES = {Engine.FLUX: Party.FLUX, Engine.ARGOCD: Party.ARGOCD}
 _HOOKS = (helm_names.HOOK_ANNOTATION, argocd_names.HOOK_ANNOTATION)
 """Annotations of what is run, and is not there to stay."""
 _LEFT_OUT = (flux_names.RECONCILE_ANNOTATION, flux_names.SSA_ANNOTATION)
@@ -51,7 +49,7 @@ def of(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager])
     }
     found: dict[ObjectOwner, OwnershipClaim] = {}
     for mark in engine_marks.every(live):
-        owner = known.resolve(ObjectOwner(_PARTIES[mark.engine], mark.owner))
+        owner = known.resolve(ObjectOwner(Party(mark.engine.value), mark.owner))
         if owner in listed:
             found[owner] = listed[owner]
         elif _is_own(owner, live, known, managers):

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document import within
+from firstlight.engines import adapters
 from firstlight.model import flux_names
-from firstlight.model.cluster import Cluster, Engine
+from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.repo import chart_values
@@ -163,7 +164,8 @@ def _source(scene: PlatformView, cluster: Cluster) -> tuple[str, str]:
 
 def is_flux(cluster: Cluster) -> bool:
     """Whether Flux applies what is in the cluster's directory."""
-    return cluster.engine is Engine.FLUX and bool(cluster.path)
+    kind = adapters.followed(cluster.engine) if cluster.engine is not None else None
+    return kind is not None and kind.kind == flux_names.KUSTOMIZATION and bool(cluster.path)
 
 
 def store(scene: PlatformView, cluster: str) -> ExternalSecretStore | None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from firstlight.model.cluster import Cluster, Engine
+from firstlight.engines import adapters
+from firstlight.model.cluster import Cluster
 from firstlight.model.component import Certainty, Component, Origin, SecretNeed, Side
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
@@ -86,7 +87,7 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
         flux.FluxRoot(path=each.path, cluster=each.name, place=each.place)
         for part in (own, shell)
         for each in part.clusters
-        if each.path and each.engine != Engine.ARGOCD and each.path not in taken
+        if each.path and adapters.starts_from_directory(each.engine) and each.path not in taken
     ]
     return [own, flux.read(tree, roots=starts), applications, machines, releases, shell]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from firstlight.engines import engine_marks
-from firstlight.engines.engine_marks import EngineMark
+from firstlight.engines.adapter import EngineMark
 from firstlight.model.cluster import Engine
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight.engines import engine_roots
+from firstlight.engines.adapter import Roots
 from firstlight.engines.flux import roots as flux_roots
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
@@ -20,7 +21,7 @@ ROOT: dict[str, Any] = {
 }
 
 
-def _of(spec: dict[str, Any]) -> engine_roots.Roots:
+def _of(spec: dict[str, Any]) -> Roots:
     platform, renditions = platforms.make(spec)
     return engine_roots.of(platform, platform.clusters[0], renditions)
 
@@ -50,7 +51,7 @@ class TestFlux:
     def test_is_not_invented_where_nothing_is_said(self) -> None:
         assert "which directory" in _of(_flux(url="https://git.example.org/me/home")).unclear
         assert "nothing says what it fetches" in _of(_flux(path="clusters/home")).unclear
-        assert _of({"clusters": {"home": {}}}) == engine_roots.Roots()
+        assert _of({"clusters": {"home": {}}}) == Roots()
 
     @pytest.mark.parametrize(
         ("keys", "used"),

@@ -8,7 +8,8 @@ import pytest
 
 from firstlight.document import conditions as gates_conditions
 from firstlight.engines import revisions
-from firstlight.gates import label_selector, own_gates, replicas, root, source
+from firstlight.engines.flux import verdicts
+from firstlight.gates import label_selector, own_gates, replicas, source
 from firstlight.model.observation import GateView
 from firstlight.model.own_gates import CelGate, WatchedObject
 from firstlight.model.place import Place
@@ -244,7 +245,9 @@ def test_a_root_is_seen_at_its_last_generation(
 ) -> None:
     status = {"conditions": conditions} | ({} if observed is None else {"observedGeneration": observed})
 
-    assert root._is_seen({"kind": "Kustomization", "metadata": {"generation": generation}, "status": status}) is is_seen
+    live = {"kind": "Kustomization", "metadata": {"generation": generation}, "status": status}
+
+    assert verdicts.is_seen(live) is is_seen
 
 
 @pytest.mark.parametrize(

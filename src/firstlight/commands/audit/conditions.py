@@ -1,6 +1,7 @@
 """To which clusters a pattern can apply: a function a condition, named by patterns as ``applies``."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 from firstlight.commands.audit import cluster_mesh
@@ -55,16 +56,6 @@ def crds(scene: PlatformView, cluster: str) -> Applicability:
         SourceForm.DECLARED,
     }
     return YES if forms & charts else Applicability(False, "bootstrap brings no charts")
-
-
-def flux(scene: PlatformView, cluster: str) -> Applicability:
-    """Whether the engine is Flux."""
-    return _engine(scene, cluster, Engine.FLUX)
-
-
-def argocd(scene: PlatformView, cluster: str) -> Applicability:
-    """Whether the engine is Argo CD."""
-    return _engine(scene, cluster, Engine.ARGOCD)
 
 
 def gitops(scene: PlatformView, cluster: str) -> Applicability:
@@ -157,7 +148,8 @@ def hybrid(scene: PlatformView, cluster: str) -> Applicability:
     return Applicability(False, "nothing is brought by both sides")
 
 
-def _engine(scene: PlatformView, cluster: str, wanted: Engine) -> Applicability:
+def _engine(wanted: Engine, scene: PlatformView, cluster: str) -> Applicability:
+    """Whether an engine of that name reconciles the cluster."""
     found = scene.platform.cluster(cluster)
     if found is None or found.engine is None:
         return Applicability(None, "no engine follows the repo")
@@ -168,10 +160,11 @@ def _has_bootstrap(scene: PlatformView, cluster: str) -> bool:
     return any(each.halves[0] for each in scene.platform.components_of(cluster))
 
 
-CONDITIONS: dict[str, Condition] = {
+CONDITIONS: dict[str, Condition] = {each.value: functools.partial(_engine, each) for each in Engine}
+CONDITIONS |= {
     each.__name__: each
     for each in (
-        several_clusters, identity, bootstrap, crds, hybrid, gitops, flux, argocd, talos, cilium, talos_and_cilium,
-        mesh, storage, load_balancers, databases, data,
+        several_clusters, identity, bootstrap, crds, hybrid, gitops, talos, cilium, talos_and_cilium, mesh, storage,
+        load_balancers, databases, data,
     )
 }  # fmt: skip

@@ -17,11 +17,11 @@ from firstlight.commands.change import engine_objects
 from firstlight.commands.change.change_record import ChangeRecord
 from firstlight.commands.change.ongoing_change import OngoingChange
 from firstlight.document.within import text
+from firstlight.engines import adapters
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.overrides import held_engines
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
-from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.override import OVERRIDE_ID, REASON, UNTIL, Emergency, Override, OverrideStanding, SuspendedOwner
@@ -30,7 +30,7 @@ MARK = "firstlight.dev/change"
 SUSPENDED = "firstlight.dev/suspended-until"
 LONGEST = 7 * 24 * 3600.0
 """Seconds after which somebody is told that it still rests."""
-_KINDS = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, argocd_names.APPLICATION)
+_KINDS = tuple(adapters.SUSPENDABLE)
 
 
 def hold(carrying: OngoingChange, cluster: Cluster) -> WalkStage:
@@ -139,10 +139,11 @@ def _resting(held: SuspendedOwner, live: Mapping[str, Any], carrying: OngoingCha
 
 
 def _awake(live: Mapping[str, Any]) -> dict[str, Any]:
-    """What is applied so that it goes on; an Application looks at Git anew, and not at what it knew before."""
+    """What is applied so that it goes on; what remembers Git from before looks at it anew."""
     value = held_engines.bare(_held(live))
-    if value["kind"] == argocd_names.APPLICATION:
-        value["metadata"]["annotations"] = {argocd_names.REFRESH_ANNOTATION: "normal"}
+    kind = adapters.KINDS[value["kind"]]
+    if kind.requests.after_rest:
+        value["metadata"]["annotations"] = kind.request("", is_full=False)
     return value
 
 

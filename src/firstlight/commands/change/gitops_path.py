@@ -8,11 +8,11 @@ from firstlight.commands.change.ongoing_change import OngoingChange, PathStages
 from firstlight.commands.change.reconcile import FollowedObjects, FollowedRevision
 from firstlight.document import conditions
 from firstlight.document.within import text
+from firstlight.engines import adapters
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateQuestion
-from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Phase
 from firstlight.model.observation import GateView
@@ -40,8 +40,8 @@ def engine_stages(carrying: OngoingChange, cluster: Cluster) -> tuple[WalkStage,
     followed = FollowedObjects(
         cluster=cluster, objects=objects, revision=FollowedRevision(target, repository)
     )  # fmt: skip
-    is_flux = any(each.id.kind == flux_names.KUSTOMIZATION for each in objects)
-    found = [_fetch(carrying, cluster, followed)] if is_flux else []
+    has_sources = any(adapters.KINDS[each.id.kind].has_source for each in objects)
+    found = [_fetch(carrying, cluster, followed)] if has_sources else []
     return (*found, _reconcile(carrying, cluster, followed))
 
 

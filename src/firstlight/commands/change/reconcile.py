@@ -14,13 +14,12 @@ from firstlight.clients import kube
 from firstlight.commands.change.engine_objects import EngineObject
 from firstlight.commands.change.followed_branch import FollowedRepository
 from firstlight.document import conditions
-from firstlight.document.within import mapping, text
-from firstlight.engines import revisions
+from firstlight.engines import adapters, revisions
+from firstlight.engines.engine_kind import VerdictFacts
 from firstlight.execute.walk import OnVerdict
 from firstlight.execute.world import World
-from firstlight.gates import argocd, flux, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateQuestion
-from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -96,10 +95,9 @@ class FollowedObjects:
     @property
     def looks(self) -> tuple[WatchTarget, ...]:
         """What must be seen."""
-        kinds = {each.id.kind for each in self.objects}
         own = [gate_parts.look_at(each.id) for each in self.objects]
-        sources = [flux.GIT] if kinds & {flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE} else []
-        return (*own, *sources, *([CHARTS] if flux_names.HELM_RELEASE in kinds else []))
+        beside = [look for each in self.objects for look in adapters.KINDS[each.id.kind].verdicts.beside_commit]
+        return tuple(dict.fromkeys((*own, *beside)))
 
 
 def verdicts(followed: FollowedObjects, view: GateView) -> list[Verdict]:
@@ -112,41 +110,21 @@ def _verdict(each: EngineObject, followed: FollowedObjects, view: GateView) -> V
     found = view.one(look)
     if found is None:
         return conditions.absent(each.id, is_served=look not in view.unserved)
-    url, target = followed.cluster.url, followed.revision
-    rest = argocd.skipped if each.id.kind == argocd_names.APPLICATION else flux.suspended
-    if rests := rest(found, name, is_declared=each.is_suspended):
+    kind, target = adapters.KINDS[each.id.kind], followed.revision
+    if rests := kind.verdicts.suspended(found, name, is_declared=each.is_suspended):
         # What only needs it may rest for reasons of its own; what it is in must not.
         return Failed(rests.reason) if each.is_touched and isinstance(rests, Waiting) else Skipped(rests.reason)
-    match each.id.kind:
-        case flux_names.KUSTOMIZATION:
-            applied = text(found, "status", "lastAppliedRevision")
-            sources = view.all(flux.GIT)
-            expected = _expected(applied, target)
-            return flux.kustomization(found, name, expected=expected, url=url, sources=sources, now=view.now)
-        case flux_names.HELM_RELEASE:
-            late = late_chart(
-                found,
-                name,
-                charts=view.all(CHARTS),
-                sources=view.all(flux.GIT),
-                url=url,
-                is_in=target.is_in,
-            )
-            return late or flux.helm_release(found, name, now=view.now)
-        case _:
-            applied = _synced(found)
-            return argocd.application(found, name, expected=_expected(applied, target), url=url, now=view.now)
+    if kind.verdicts.judge is None:
+        return conditions.judged_ready(found, name, now=view.now)
+    facts = VerdictFacts(
+        view=view, expected=_expected(kind.applied(found), target), url=followed.cluster.url, is_in=target.is_in
+    )  # fmt: skip
+    return kind.verdicts.judge(found, name, facts)
 
 
 def _expected(applied: str, target: FollowedRevision) -> str:
     """What it must be at: what it is at, where that has the commit."""
     return revisions.commit(applied) if target.is_in(applied) else target.commit
-
-
-def _synced(value: Mapping[str, Any]) -> str:
-    several = [each for each in mapping(value, "status", "sync").get("revisions") or () if isinstance(each, str)]
-    known = next((each for each in several if revisions.commit(each)), "")
-    return text(value, "status", "sync", "revision") or known
 
 
 async def wait_reconciled(
@@ -190,22 +168,22 @@ def _hint(followed: FollowedObjects) -> str:
 
 
 async def followed_sources(followed: FollowedObjects, client: kube.Client) -> tuple[ObjectId, ...]:
-    """The GitRepositories that the Kustomizations among them follow, as far as they are of the repo itself.
+    """The sources of commits that the objects among them follow, as far as they are of the repo itself.
 
     Raises:
         errors.ClientError: The API does not answer.
     """
     found: dict[ObjectId, None] = {}
+    url = followed.cluster.url
     for each in followed.objects:
-        live = await _live(each.id, client) if each.id.kind == flux_names.KUSTOMIZATION else None
-        reference = mapping(live, "spec", "sourceRef")
-        if text(reference, "kind") != flux_names.GIT_REPOSITORY:
+        kind = adapters.KINDS[each.id.kind]
+        live = await _live(each.id, client) if kind.has_source else None
+        id = kind.source(live) if live is not None else None
+        if id is None or not adapters.SOURCES[id.kind].has_commits:
             continue
-        space = text(reference, "namespace") or each.id.namespace
-        id = ObjectId(flux_names.SOURCE_GROUP, flux_names.GIT_REPOSITORY, space, text(reference, "name"))
         source = await _live(id, client)
-        url = followed.cluster.url
-        if source and (not url or revisions.is_same_repository(url, text(source, "spec", "url"))):
+        fetched = adapters.SOURCES[id.kind].url(source)
+        if source and (not url or revisions.is_same_repository(url, fetched)):
             found[id] = None
     return tuple(found)
 
@@ -216,22 +194,21 @@ async def unfetched_sources(
     """Those sources that do not have the commit yet."""
     behind = []
     for id in ids:
-        have = text(await _live(id, client), "status", "artifact", "revision")
+        have = adapters.SOURCES[id.kind].revision(await _live(id, client))
         if not await _has(followed.revision, have):
             behind.append(id)
     return tuple(behind)
 
 
 async def objects_behind(followed: FollowedObjects, client: kube.Client) -> tuple[ObjectId, ...]:
-    """Those Kustomizations and Applications that are there and have not applied the commit, the outermost first."""
+    """Those that follow a repository, are there and have not applied the commit, the outermost first."""
     found = []
     for each in followed.objects:
-        live = await _live(each.id, client) if each.id.kind != flux_names.HELM_RELEASE else None
+        kind = adapters.KINDS[each.id.kind]
+        live = await _live(each.id, client) if kind.has_revision else None
         if live is None:
             continue
-        have = (
-            _synced(live) if each.id.kind == argocd_names.APPLICATION else text(live, "status", "lastAppliedRevision")
-        )
+        have = kind.applied(live)
         if revisions.commit(have) and not await _has(followed.revision, have):
             found.append(each.id)
     return tuple(found)
@@ -253,11 +230,7 @@ async def request_reconcile(
         errors.ClientError: The API does not take it.
     """
     for id in ids:
-        marks = (
-            {argocd_names.REFRESH_ANNOTATION: "normal"}
-            if id.kind == argocd_names.APPLICATION
-            else {flux_names.RECONCILE_REQUEST_ANNOTATION: f"{now():.6f}"}
-        )
+        marks = adapters.request(id.kind, f"{now():.6f}", is_full=False)
         look = gate_parts.look_at(id)
         with contextlib.suppress(kube.NotFound):
             await client.patch(
@@ -272,54 +245,3 @@ async def _live(id: ObjectId, client: kube.Client) -> Mapping[str, Any] | None:
         return await client.get(look.api_version, id.kind, id.name, namespace=id.namespace)
     except (kube.NotFound, kube.UnknownKind):
         return None
-
-
-# HelmReleases whose chart is a directory of the repo itself: ready is not enough, the chart must be of the commit.
-
-
-CHARTS = WatchTarget(api_version=flux_names.SOURCE_API, kind=flux_names.HELM_CHART)
-
-
-def late_chart(
-    release: Mapping[str, Any],
-    name: str,
-    *,
-    charts: Sequence[Mapping[str, Any]],
-    sources: Sequence[Mapping[str, Any]],
-    url: str,
-    is_in: Callable[[str], bool],
-) -> Verdict | None:
-    """Why a HelmRelease has not come to the commit, though it may be ready; None where it has, or its chart has none.
-
-    Args:
-        release: As it is.
-        name: What it is called.
-        charts: All HelmCharts.
-        sources: All GitRepositories.
-        url: The repository that the commit is of.
-        is_in: Whether a revision has the commit.
-    """
-    if not _is_ours(release, sources, url):
-        return None
-    wanted = text(release, "status", "helmChart")
-    chart = next((each for each in charts if _called(each) == wanted), None)
-    if chart is None:
-        return Waiting(f"{name} has no chart yet")
-    if not is_in(text(chart, "status", "observedSourceArtifactRevision")):
-        return Waiting(f"{name}: its chart is not made of the commit yet")
-    version, tried = text(chart, "status", "artifact", "revision"), text(release, "status", "lastAttemptedRevision")
-    return Waiting(f"{name} is at {tried or 'nothing'}, and its chart is {version}") if tried != version else None
-
-
-def _is_ours(release: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], url: str) -> bool:
-    reference = mapping(release, "spec", "chart", "spec", "sourceRef")
-    space = text(reference, "namespace") or text(release, "metadata", "namespace")
-    called = f"{space}/{text(reference, 'name')}"
-    return text(reference, "kind") == flux_names.GIT_REPOSITORY and any(
-        _called(each) == called and (not url or revisions.is_same_repository(url, text(each, "spec", "url")))
-        for each in sources
-    )
-
-
-def _called(value: Mapping[str, Any]) -> str:
-    return f"{text(value, 'metadata', 'namespace')}/{text(value, 'metadata', 'name')}"

@@ -12,10 +12,10 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.commands.drift import text as drift_text
 from firstlight.commands.drift.expected_state import ExpectedState
-from firstlight.document.within import mapping, sequence, text
-from firstlight.engines import engine_marks, revisions
+from firstlight.document.within import sequence, text
+from firstlight.engines import adapters, engine_marks, revisions
 from firstlight.execute import cluster_identity
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.owner import ObjectOwner
 from firstlight.observe.live_objects import KINDS
@@ -60,7 +60,8 @@ async def applied(
             if revision and not revisions.is_at(has, revision):
                 others.setdefault(revisions.short(has), set()).add(text(each, "metadata", "name"))
         # A release is of the commit of whoever has applied it; a Kustomization is of its own.
-        is_known = bool(commits) and (commits[0][0] is line[0] or not owner.name.startswith("Kustomization "))
+        kind = adapters.kind_of(owner.name)
+        is_known = bool(commits) and (commits[0][0] is line[0] or kind is None or not kind.has_source)
         if not is_known or not revisions.commit(commits[0][1]):
             unknown.append(owner.name)
     told = tuple(f"{commit} ({', '.join(sorted(names))})" for commit, names in sorted(others.items()))
@@ -80,35 +81,15 @@ def _line(name: str, everybody: Mapping[str, Mapping[str, Any]]) -> Iterator[Map
 
 def revisions_of(holder: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], *, url: str) -> str:
     """The commit of this repo that one has applied; empty where it follows something else, or has none."""
-    match text(holder, "kind"):
-        case argocd_names.APPLICATION:
-            one = mapping(holder, "spec", "source")
-            several = [one] if one else [mapping(each) for each in sequence(holder, "spec", "sources")]
-            has = [each for each in sequence(holder, "status", "sync", "revisions") if isinstance(each, str)]
-            has = has or [text(holder, "status", "sync", "revision")]
-            for source, revision in zip(several, has, strict=False):
-                if not text(source, "chart") and _is_same(url, text(source, "repoURL")):
-                    return revision
-            return ""
-        case flux_names.KUSTOMIZATION:
-            reference = mapping(holder, "spec", "sourceRef")
-            space = text(reference, "namespace") or text(holder, "metadata", "namespace")
-            for each in sources if text(reference, "kind") == flux_names.GIT_REPOSITORY else ():
-                is_it = text(each, "metadata", "name") == text(reference, "name")
-                if is_it and text(each, "metadata", "namespace") == space and _is_same(url, text(each, "spec", "url")):
-                    return text(holder, "status", "lastAppliedRevision")
-    return ""
-
-
-def _is_same(url: str, other: str) -> bool:
-    return not url or revisions.is_same_repository(url, other)
+    kind = adapters.KINDS.get(text(holder, "kind"))
+    return kind.applied_from(holder, sources, url) if kind is not None else ""
 
 
 def _names(holder: Mapping[str, Any]) -> tuple[str, ...]:
     """What owners are called by their marks: Applications may be called without a namespace."""
     kind, name = text(holder, "kind"), text(holder, "metadata", "name")
     placed = f"{kind} {text(holder, 'metadata', 'namespace')}/{name}"
-    return (placed, f"{kind} {name}") if kind == argocd_names.APPLICATION else (placed,)
+    return (placed, f"{kind} {name}") if kind in adapters.KINDS and adapters.KINDS[kind].is_named_bare else (placed,)
 
 
 def _notes(holder: Mapping[str, Any]) -> Iterator[str]:

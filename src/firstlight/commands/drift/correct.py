@@ -20,14 +20,14 @@ from firstlight.commands.drift import drift as drift_room
 from firstlight.commands.drift.applied_commit import CorrectionContext
 from firstlight.commands.drift.expected_state import ExpectedState
 from firstlight.commands.drift.remaining_drift import CorrectionAnswer
-from firstlight.document.within import at, mapping, text
-from firstlight.engines import engine_marks
+from firstlight.document.within import text
+from firstlight.engines import adapters, engine_marks
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.lease import Lease
 from firstlight.execute.overrides import close
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.journal import run_identity
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind
 from firstlight.model.observation import GateView, WatchTarget
@@ -41,8 +41,6 @@ ANSWER = 60.0
 """Seconds in which an engine must have handled a request: one that is down never does."""
 PATIENCE = 20.0
 """Seconds for what comes after an engine has handled a request: Argo CD heals a moment later."""
-_LEAVING = (flux_names.HELM_RELEASE, argocd_names.APPLICATION)
-"""Owners that take away only what they have applied themselves; a Kustomization takes away what people put there."""
 
 Tell = Callable[[str], None]
 
@@ -129,8 +127,8 @@ async def _after(
         return each.id in owners and answers.get(owners[each.id]) == answer
 
     def is_left(each: Drifted) -> bool:
-        kind = owners[each.id].name.partition(" ")[0]
-        return each.is_beside and is_of(each, CorrectionAnswer.DONE) and kind in _LEAVING
+        kind = adapters.KINDS[owners[each.id].name.partition(" ")[0]]
+        return each.is_beside and is_of(each, CorrectionAnswer.DONE) and kind.leaves_foreign_fields
 
     silent = [each for each in drift.drifted if is_of(each, CorrectionAnswer.NONE)]
     if silent and wishes.as_owner:
@@ -202,7 +200,7 @@ async def _ask(
             await _request(holder, token, client, tell)
             if await _is_answered(holder, token, watching, seconds):
                 return CorrectionAnswer.DONE
-            controller = remaining_drift.CONTROLLERS[text(holder, "kind")]
+            controller = adapters.KINDS[text(holder, "kind")].controller
             tell(f"{owner.name} did not answer in {seconds:.0f} s: does {controller} run?")
             return CorrectionAnswer.NONE
 
@@ -213,64 +211,35 @@ async def _ask(
 
 async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, tell: Tell) -> None:
     """What ``flux reconcile`` and ``argocd app get --hard-refresh`` do."""
-    kind = text(holder, "kind")
-    name = f"{kind} {text(holder, 'metadata', 'namespace')}/{text(holder, 'metadata', 'name')}"
-    match kind:
-        case flux_names.KUSTOMIZATION:
-            source = mapping(holder, "spec", "sourceRef")
-            space = text(source, "namespace") or text(holder, "metadata", "namespace")
-            with contextlib.suppress(kube.NotFound, kube.UnknownKind):
-                await _annotate(
-                    (flux_names.SOURCE_API, text(source, "kind")),
-                    (space, text(source, "name")),
-                    {flux_names.RECONCILE_REQUEST_ANNOTATION: token},
-                    client,
-                )
-            marks = {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
-            tell(f"asked {name} to reconcile, and its source to look again")
-        case flux_names.HELM_RELEASE:
-            is_detecting = text(holder, "spec", "driftDetection", "mode") == "enabled"
-            # Without it helm-controller compares nothing with the cluster: only an upgrade puts things back.
-            marks = (
-                {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
-                if is_detecting
-                else {flux_names.RECONCILE_REQUEST_ANNOTATION: token, flux_names.FORCE_REQUEST_ANNOTATION: token}
-            )
-            how = "" if is_detecting else " by an upgrade to the same, since its driftDetection is not enabled"
-            tell(f"asked {name} to reconcile{how}")
-        case _:
-            marks = {argocd_names.REFRESH_ANNOTATION: "hard"}
-            is_healing = at(holder, "spec", "syncPolicy", "automated", "selfHeal") is True
-            app = text(holder, "metadata", "name")
-            how = "" if is_healing else f"; it does not heal itself, so sync it: argocd app sync {app}"
-            tell(f"asked {name} to look again{how}")
-    place = (text(holder, "metadata", "namespace"), text(holder, "metadata", "name"))
-    await _annotate((live_objects.KINDS[kind], kind), place, marks, client)
+    id, kind = ObjectId.of(holder), adapters.KINDS[text(holder, "kind")]
+    source = kind.source(holder)
+    if source is not None:
+        fetching = adapters.SOURCES[source.kind]
+        with contextlib.suppress(kube.NotFound, kube.UnknownKind):
+            await _annotate(source, fetching.api_version, fetching.request(token), client)
+    marks, asked = kind.correction(holder, token)
+    tell(f"asked {id} to {asked}")
+    await _annotate(id, kind.api_version, marks, client)
 
 
-async def _annotate(
-    kind: tuple[str, str], place: tuple[str, str], annotations: Mapping[str, str], client: kube.Client
-) -> None:
+async def _annotate(id: ObjectId, api_version: str, annotations: Mapping[str, str], client: kube.Client) -> None:
     body = {"metadata": {"annotations": dict(annotations)}}
-    await client.patch(*kind, place[1], body, manager=flux_names.CLIENT_SIDE_MANAGER, namespace=place[0])
+    await client.patch(
+        api_version, id.kind, id.name, body, manager=flux_names.CLIENT_SIDE_MANAGER, namespace=id.namespace
+    )  # fmt: skip
 
 
 async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching, seconds: float) -> bool:
-    """Whether a request was handled; Argo CD takes its annotation away when it has looked."""
-    kind = text(holder, "kind")
+    """Whether a request was handled in time."""
+    kind = adapters.KINDS[text(holder, "kind")]
     look = WatchTarget(
-        api_version=live_objects.KINDS[kind], kind=kind, namespace=text(holder, "metadata", "namespace"),
+        api_version=kind.api_version, kind=kind.kind, namespace=text(holder, "metadata", "namespace"),
         name=text(holder, "metadata", "name"),
     )  # fmt: skip
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
-        if kind == argocd_names.APPLICATION:
-            is_done = found is not None and argocd_names.REFRESH_ANNOTATION not in mapping(
-                found, "metadata", "annotations"
-            )
-        else:
-            is_done = text(found, "status", "lastHandledReconcileAt") == token
+        is_done = found is not None and kind.requests.is_handled(found, token)
         return Passed("") if is_done else Waiting("not yet")
 
     question = GateQuestion(gate=Gate(Subject.RECONCILED), name=look.name, looks=(look,), judge=judge, timeout=seconds)

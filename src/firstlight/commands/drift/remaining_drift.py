@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 
 from firstlight.commands.drift import text
-from firstlight.model import argocd_names, flux_names
+from firstlight.engines import adapters
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind
 from firstlight.model.owner import ObjectOwner
@@ -13,10 +13,6 @@ from firstlight.ownership.drift_judgement import WantedObject
 
 _MANY = 3
 _SCALED = "spec.replicas"
-CONTROLLERS = {
-    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER, flux_names.HELM_RELEASE: flux_names.HELM_CONTROLLER,
-    argocd_names.APPLICATION: argocd_names.APPLICATION_CONTROLLER,
-}  # fmt: skip
 
 
 class CorrectionAnswer(enum.Enum):
@@ -71,7 +67,7 @@ def advice(
                 ] = None
             case CorrectionAnswer() as answer:
                 found[_way(answer, mine.owner, drift.cluster, as_owner=as_owner)] = None
-            case None if mine.owner.name.partition(" ")[0] in CONTROLLERS:
+            case None if mine.owner.name.partition(" ")[0] in adapters.KINDS:
                 # It came while another one was corrected.
                 found[text.correction(drift.cluster)] = None
     more = [f"and {len(edits) - _MANY} more objects in the same way"] if len(edits) > _MANY else []
@@ -88,14 +84,15 @@ def _way(answer: CorrectionAnswer, owner: ObjectOwner, cluster: str, *, as_owner
         case CorrectionAnswer.SUSPENDED:
             return f"resume {owner.name}, then again: while it is suspended nobody puts back what is its"
         case CorrectionAnswer.NONE if as_owner:
-            return f"see why {CONTROLLERS[kind]} does not answer, then again: {owner.name} was asked, and did not"
+            controller = adapters.KINDS[kind].controller
+            return f"see why {controller} does not answer, then again: {owner.name} was asked, and did not"
         case CorrectionAnswer.NONE:
             return (
                 f"firstlight drift {cluster} --correct --as-owner applies Git's form in the place of {owner.name}, "
                 "which did not answer"
             )
-        case CorrectionAnswer.DONE if kind == argocd_names.APPLICATION:
-            return f"argocd app sync {name}: {owner.name} has looked, and has not put it back"
+        case CorrectionAnswer.DONE if kind in adapters.KINDS and (again := adapters.KINDS[kind].sync_command):
+            return f"{again.format(name=name)}: {owner.name} has looked, and has not put it back"
         case CorrectionAnswer.DONE:
             return (
                 f"kubectl describe {kind.lower()} {name}{space} may tell why: {owner.name} answered, and has not put "

@@ -12,7 +12,6 @@ import datetime
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from firstlight import errors
 from firstlight.clients import git as clients_git
@@ -20,9 +19,10 @@ from firstlight.clients import kube, scratch
 from firstlight.clients.git.git_program import Credentials
 from firstlight.document import within, yaml_editor, yaml_reader
 from firstlight.document.within import mapping
+from firstlight.engines import adapters
 from firstlight.execute.handover import certificate_store, certification, live_evidence
 from firstlight.gates.gate_parts import GateQuestion
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import flux_names
 from firstlight.model.certificate import Certificate, CertificateClaim, ClaimProof
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
@@ -311,29 +311,16 @@ async def _ask(passing: Passing, client: kube.Client) -> None:
     holder = (await live_evidence.holders([passing.owner], client))[passing.owner]
     if holder is None:
         return
-    token, manager = f"{time.time():.6f}", flux_names.CLIENT_SIDE_MANAGER
-    metadata = mapping(holder, "metadata")
-    kind, name, namespace = (
-        within.text(holder, "kind"),
-        within.text(metadata, "name"),
-        within.text(metadata, "namespace"),
-    )
-    marks: dict[str, Any] = (
-        {argocd_names.REFRESH_ANNOTATION: "hard"}
-        if kind == argocd_names.APPLICATION
-        else {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
-    )
-    if kind == flux_names.KUSTOMIZATION:
-        source = mapping(holder, "spec", "sourceRef")
-        await client.patch(
-            flux_names.SOURCE_API,
-            within.text(source, "kind"),
-            within.text(source, "name"),
-            {"metadata": {"annotations": marks}},
-            manager=manager,
-            namespace=within.text(source, "namespace") or namespace,
-        )
+    token, kind = f"{time.time():.6f}", adapters.KINDS[within.text(holder, "kind")]
+    source = kind.source(holder)
+    if source is not None:
+        fetching = adapters.SOURCES[source.kind]
+        await _annotate(source, fetching.api_version, fetching.request(token), client)
+    await _annotate(ObjectId.of(holder), within.text(holder, "apiVersion"), kind.request(token), client)
+
+
+async def _annotate(id: ObjectId, api_version: str, annotations: Mapping[str, str], client: kube.Client) -> None:
+    body = {"metadata": {"annotations": dict(annotations)}}
     await client.patch(
-        within.text(holder, "apiVersion"), kind, name, {"metadata": {"annotations": marks}}, manager=manager,
-        namespace=namespace,
+        api_version, id.kind, id.name, body, manager=flux_names.CLIENT_SIDE_MANAGER, namespace=id.namespace
     )  # fmt: skip

@@ -14,10 +14,9 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping, text
-from firstlight.engines import engine_marks
+from firstlight.engines import adapters, engine_marks
 from firstlight.execute.apply import helm_storage
 from firstlight.model import flux_names, helm_names
-from firstlight.model.cluster import Engine
 from firstlight.observe.live_objects import observe_objects
 
 _HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
@@ -84,7 +83,7 @@ async def _check_taken(client: kube.Client, namespace: str, name: str) -> None:
         return
     for seen in await observe_objects(kept.objects(name, namespace), client, namespace=namespace):
         mark = engine_marks.of(seen.live) if seen.live is not None else None
-        if seen.live is not None and (mark is None or mark.engine != Engine.ARGOCD):
+        if seen.live is not None and (mark is None or adapters.ADAPTERS[mark.engine].has_releases):
             raise errors.Refused(
                 f"{seen.object.id} of the release {namespace}/{name} is not Argo CD's",
                 hint="Without its release nothing would upgrade it or remove it: let an Application have it first.",

@@ -10,14 +10,10 @@ from firstlight.clients import kube
 from firstlight.commands.doctor import error_messages
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import adapters
-from firstlight.model import argocd_names, flux_names
-from firstlight.model.cluster import Cluster, Engine
+from firstlight.engines.adapter import EngineAdapter
+from firstlight.model.cluster import Cluster
 from firstlight.model.override import EmergencyPath, EmergencyRoute
 
-_OFTEN = {Engine.FLUX: flux_names.HELM_CONTROLLER}
-"""Without these it brings only parts of it."""
-_GIT = (flux_names.SOURCE_API, flux_names.GIT_REPOSITORY)
-_APPLICATION = (argocd_names.API, argocd_names.APPLICATION)
 ACCESSIBLE, FUNCTIONAL = "is the cluster accessible", "does the engine work"
 
 
@@ -51,46 +47,39 @@ async def _trouble(cluster: Cluster, client: kube.Client) -> str:
     """Why the engine does not bring what Git has; empty if it does."""
     if cluster.engine is None:
         return "no engine is declared"
-    needed = {*adapters.ADAPTERS[cluster.engine].needed_controllers, *filter(None, [_OFTEN.get(cluster.engine)])}
+    adapter = adapters.ADAPTERS[cluster.engine]
+    needed = {*adapter.needed_controllers, *adapter.useful_controllers}
     found: dict[str, Mapping[str, Any]] = {}
     for kind in ("Deployment", "StatefulSet"):
         for each in (await client.list("apps/v1", kind)).items:
             # A chart may put the name of its release before that of a controller; the label has it alone.
             names = {text(each, "metadata", "name"), text(each, "metadata", "labels", "app.kubernetes.io/name")}
             found |= dict.fromkeys(names & needed, each)
-    if missing := [each for each in adapters.ADAPTERS[cluster.engine].needed_controllers if each not in found]:
+    if missing := [each for each in adapter.needed_controllers if each not in found]:
         return f"there is no {missing[0]}"
     if down := [name for name, each in sorted(found.items()) if not _is_up(each)]:
         return f"{down[0]} has no ready pod"
-    return await (_unfetched(client) if cluster.engine is Engine.FLUX else _uncompared(client))
+    return await _unfetched(adapter, client)
 
 
 def _is_up(workload: Mapping[str, Any]) -> bool:
     return int(mapping(workload, "status").get("readyReplicas") or 0) > 0
 
 
-async def _uncompared(client: kube.Client) -> str:
+async def _unfetched(adapter: EngineAdapter, client: kube.Client) -> str:
+    """Why Git is not read; empty if it is."""
+    failure = adapter.fetch_failure
     try:
-        items = (await client.list(*_APPLICATION)).items
+        items = (await client.list(failure.api_version, failure.kind)).items
     except kube.UnknownKind:
-        return "Application is not served: Argo CD is not installed"
+        return f"{failure.kind} is not served: {adapter.title} is not installed"
     for each in items:
         for condition in sequence(each, "status", "conditions"):
-            said = text(condition, "message")
-            if text(condition, "type") == "ComparisonError" and (code := error_messages.git_code(said)):
+            if text(condition, "type") == failure.condition and text(condition, "status") in ("", "True"):
                 name = f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
-                return f"Application {name} is not compared with Git: {error_messages.REPOSITORY_MESSAGES[code]}"
-    return ""
-
-
-async def _unfetched(client: kube.Client) -> str:
-    try:
-        items = (await client.list(*_GIT)).items
-    except kube.UnknownKind:
-        return "GitRepository is not served: Flux is not installed"
-    for each in items:
-        for condition in sequence(each, "status", "conditions"):
-            if text(condition, "type") == "FetchFailed" and text(condition, "status") == "True":
-                name = f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
-                return f"GitRepository {name} cannot be fetched: {text(condition, 'message')}"
+                said = text(condition, "message")
+                code = "" if failure.is_only_git else error_messages.git_code(said)
+                if failure.is_only_git or code:
+                    why = error_messages.REPOSITORY_MESSAGES[code] if code else said
+                    return failure.words.format(name=name, why=why)
     return ""

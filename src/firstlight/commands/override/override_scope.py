@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from firstlight import errors
 from firstlight.clients import kube
+from firstlight.engines import adapters
 from firstlight.execute.overrides import restore
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Side, SourceForm
 from firstlight.model.platform import Platform
 from firstlight.plan import final_owners
 
-_FORMS = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE, SourceForm.APPLICATION)
+_FORMS = tuple(SourceForm(each) for each in adapters.SUSPENDABLE)
 
 
 def owners_of(platform: Platform, cluster: Cluster, component: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from firstlight.engines import adapters
 from firstlight.execute.apply import helm_storage
 from firstlight.execute.gate_wait import POLL
 from firstlight.gates import label_selector
-from firstlight.model import argocd_names, flux_names, helm_names
+from firstlight.model import flux_names, helm_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.work import Install
@@ -28,7 +28,6 @@ from firstlight.plan import cluster_facts
 HOUR = 3600.0
 GONE = 120.0
 """Seconds for a workload and its pods to be gone."""
-_CONTROLLER = {Engine.FLUX: flux_names.KUSTOMIZE_CONTROLLER, Engine.ARGOCD: argocd_names.REPO_SERVER}
 _MORE = (flux_names.FLUX_OPERATOR, flux_names.HELM_CONTROLLER)
 """Who else brings what Git has, or brings back those who do."""
 _WORKLOADS = ("Deployment", "StatefulSet")
@@ -58,7 +57,7 @@ async def foundation(ground: DrillContext) -> str:
 
 async def engine(ground: DrillContext) -> str:
     """One of its controllers is deleted."""
-    name = _CONTROLLER[_engine(ground.cluster)]
+    name = adapters.ADAPTERS[_engine(ground.cluster)].needed_controllers[-1]
     async with _client(ground) as client:
         if not await _deleted([name], client):
             raise errors.Refused(f"there is no {name} in {ground.cluster.name}")

@@ -9,13 +9,14 @@ from typing import Literal
 from firstlight import errors
 from firstlight.commands.rehearse import virtual_hardware
 from firstlight.commands.rehearse.rehearsal import StandIn, Untried
+from firstlight.engines import adapters
 from firstlight.lab import lab_settings
 from firstlight.lab.lab_settings import ActorName, LabSettings
 from firstlight.lab.machines import machine_settings
 from firstlight.lab.machines.machine_settings import TalosBehaviour
 from firstlight.model import versions
-from firstlight.model.cluster import Cluster, Engine
-from firstlight.model.component import Phase, SourceForm
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Phase
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.platform import Platform
 
@@ -125,12 +126,10 @@ def actors(platform: Platform, cluster: Cluster) -> tuple[ActorName, ...]:
     engine = cluster.engine or platform.engine
     if engine is None:
         return ()
-    if engine == Engine.ARGOCD:
-        return ("argocd",)
     forms = {origin.form for each in platform.components_of(cluster.name) for origin in each.origins}
     names = {each.name for each in platform.components_of(cluster.name)}
-    has_operator = SourceForm.FLUX_INSTANCE in forms or any("flux-operator" in name for name in names)
-    return ("flux", "flux-operator") if has_operator else ("flux",)
+    wanted = adapters.ADAPTERS[engine].lab_actors(forms, names)
+    return tuple(each for each in lab_settings.ACTOR_NAMES if each in wanted)
 
 
 def _pools(cluster: Cluster) -> tuple[str, ...]:

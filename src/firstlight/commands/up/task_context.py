@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from firstlight.engines import engine_roots
-from firstlight.engines.engine_roots import Roots
+from firstlight.engines.adapter import Roots
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Severity

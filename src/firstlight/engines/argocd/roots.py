@@ -1,10 +1,11 @@
 """Where Argo CD begins: root Applications, the project that they are in, and the repository that they read."""
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.engines.adapter import Roots
 from firstlight.model import argocd_names, secret_words
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
@@ -12,6 +13,27 @@ from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Object, Rendition
 
 IN_CLUSTER = "https://kubernetes.default.svc"
+
+
+def roots(
+    platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Object], renditions: Sequence[Rendition]
+) -> Roots:
+    """Return the repositories, the projects and the roots of a cluster.
+
+    Args:
+        platform: What was read.
+        cluster: One of its clusters.
+        known: What its components deploy.
+        renditions: The same, by component.
+    """
+    found, unclear = declared(platform, cluster)
+    place = home(platform, cluster, renditions)
+    if not found and not unclear:
+        found = synthesized(cluster, namespace=place)
+    if not found:
+        return Roots(unclear=unclear or f"nothing says which directory of the repo is {cluster.name}'s")
+    before = projects(found, known, renditions, namespace=place)
+    return Roots(sources=repositories(platform, cluster, namespace=place), roots=(*before, *found))
 
 
 def declared(platform: Platform, cluster: Cluster) -> tuple[tuple[Object, ...], str]:

@@ -1,15 +1,16 @@
 """Where Flux begins: its root Kustomization and the source of that, as ``flux bootstrap`` or its operator make them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import mapping, text
+from firstlight.engines.adapter import Roots
 from firstlight.model import flux_names, secret_words
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Side, SourceForm
 from firstlight.model.platform import Platform
-from firstlight.model.rendition import Object
+from firstlight.model.rendition import Object, Rendition
 
 _OFTEN, _SELDOM = "1m0s", "10m0s"
 """What ``flux bootstrap`` and the operator write for sources and for the root."""
@@ -17,7 +18,36 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _BEFORE_V1 = re.compile(r"v?2\.[0-5](\.|$)")
 """Versions of Flux whose OCIRepository and Bucket are v1beta2."""
-"""Keys that tell a Secret with the credentials of a Git repository, as Flux reads it."""
+
+
+def roots(
+    platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Object], renditions: Sequence[Rendition]
+) -> Roots:
+    """Return the source and the roots of a cluster.
+
+    Args:
+        platform: What was read.
+        cluster: One of its clusters.
+        known: What its components deploy.
+        renditions: The same, by component.
+    """
+    made = _instance(platform, cluster, known)
+    if made is not None:
+        fetching, root = of_instance(made)
+        return Roots(sources=(fetching,), roots=(made,), made=(root,), by_operator=frozenset({fetching.id}))
+    ours = declared(platform, cluster) or synthesized(cluster)
+    if not ours:
+        return Roots(unclear=f"nothing says which directory of the repo is {cluster.name}'s")
+    sources: dict[ObjectId, Object] = {}
+    others: dict[ObjectId, Object] = {}
+    for each in ours:
+        source_id = source_of(each)
+        found = known.get(source_id) or source(source_id, platform, cluster)
+        if found is None:
+            missing = f"{source_id.kind} {source_id.namespace}/{source_id.name}"
+            return Roots(roots=ours, unclear=f"{missing} is nowhere in the repo, and nothing says what it fetches")
+        (sources if is_of(found, cluster) else others)[found.id] = found
+    return Roots(sources=tuple(sources.values()), roots=(*others.values(), *ours))
 
 
 def is_instance(identity: ObjectId) -> bool:
@@ -25,7 +55,7 @@ def is_instance(identity: ObjectId) -> bool:
     return identity.group == flux_names.OPERATOR_GROUP and identity.kind == flux_names.FLUX_INSTANCE
 
 
-def instance(platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Object]) -> Object | None:
+def _instance(platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Object]) -> Object | None:
     """The FluxInstance that makes a root of its own, if there is one: as it was rendered, or as Git has it."""
     listed = [
         Object(origin.definition)

@@ -16,7 +16,7 @@ from firstlight import errors
 from firstlight.clients import helm as clients_helm
 from firstlight.clients import kube
 from firstlight.engines import engine_marks
-from firstlight.engines.engine_marks import EngineMark
+from firstlight.engines.adapter import EngineMark
 from firstlight.execute import lease
 from firstlight.execute.apply import helm_storage, object_difference
 from firstlight.execute.apply.helm_storage import HelmRevision

@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients.kube.kube_errors import FieldConflict
-from firstlight.engines.engine_marks import EngineMark
+from firstlight.engines.adapter import EngineMark
 from firstlight.model import helm_names, talos_names
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object

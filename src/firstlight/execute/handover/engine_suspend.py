@@ -18,9 +18,9 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document import within
 from firstlight.document.within import mapping
-from firstlight.engines import adapters
+from firstlight.engines import adapters, engine_marks
+from firstlight.engines.engine_kind import merged
 from firstlight.execute.apply.server_side_apply import guarded
-from firstlight.model import argocd_names
 from firstlight.model.handover import MARK
 from firstlight.model.owner import ObjectOwner
 
@@ -182,14 +182,8 @@ async def _surely(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _suspend(engine: SuspendedEngine, client: kube.Client, *, run: str) -> None:
-    value = _bare(engine)
-    is_flux = engine.kind != argocd_names.APPLICATION
-    value["metadata"]["annotations"] = {
-        MARK: _mark(run),
-        **({} if is_flux else {argocd_names.SKIP_RECONCILE_ANNOTATION: "true"}),
-    }
-    if is_flux:
-        value["spec"] = {"suspend": True}
+    value = merged(_bare(engine), adapters.KINDS[engine.kind].hold.fields({}))
+    value = merged(value, {"metadata": {"annotations": {MARK: _mark(run)}}})
     await client.apply(value, manager=MANAGER, force=True)
 
 
@@ -235,10 +229,7 @@ async def _listed(kind: str, client: kube.Client) -> Sequence[Mapping[str, Any]]
 def _engine(kind: str, live: Mapping[str, Any]) -> SuspendedEngine:
     metadata = mapping(live, "metadata")
     annotations = mapping(metadata, "annotations")
-    is_suspended = (
-        mapping(live, "spec").get("suspend") is True
-        or annotations.get(argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
-    )
+    is_suspended = engine_marks.is_suspended(live)
     return SuspendedEngine(
         kind,
         within.text(metadata, "namespace"),

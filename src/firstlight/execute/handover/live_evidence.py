@@ -16,12 +16,14 @@ from firstlight.clients import kube
 from firstlight.clients.kube.kube_errors import UnknownKind
 from firstlight.document import conditions
 from firstlight.document.within import text
+from firstlight.engines import adapters
+from firstlight.engines.engine_kind import VerdictFacts
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.handover import prediction
 from firstlight.execute.world import World
-from firstlight.gates import argocd, flux, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GatePart, GateQuestion
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.observation import GateView, WatchTarget
@@ -269,8 +271,6 @@ def _version(value: Mapping[str, Any]) -> str:
 # Watched, and not for ever: what does not come is then a claim that fails, with the reason.
 
 
-_READY = frozenset({flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE})
-"""What says by a condition whether all is well."""
 ENGINE_TIMEOUT = 300.0
 """Seconds: the commit has been waited for before; what is left is the engine's next round."""
 
@@ -304,21 +304,7 @@ def engine_fault(holder: Mapping[str, Any], *, now: float) -> str:
         holder: As it is now.
         now: Seconds since the epoch.
     """
-    name = str(ObjectId.of(holder))
-    if (resting := flux.suspended(holder, name)) is not None:
-        return resting.reason
-    if holder.get("kind") == argocd_names.APPLICATION:
-        verdict = argocd.application(holder, name, expected="", url="", now=now)
-        is_at_work = text(holder, "status", "operationState", "phase") == "Running"
-        is_starting = text(holder, "status", "health", "status") == "Progressing"
-        is_fine = isinstance(verdict, Passed) or is_at_work or is_starting
-        return "" if is_fine and not conditions.is_going(holder) else verdict.reason
-    is_bad = (
-        conditions.is_going(holder) or conditions.is_true(holder, "Stalled") or conditions.is_false(holder, "Ready")
-    )
-    # Between two rounds it is ready or not; while it works it is neither.
-    is_silent = holder.get("kind") in _READY and not conditions.condition(holder, "Ready")
-    return conditions.judged_ready(holder, name, now=now, expected=("Ready",)).reason if is_bad or is_silent else ""
+    return adapters.KINDS[text(holder, "kind")].verdicts.fault(holder, str(ObjectId.of(holder)), now=now)
 
 
 def _tell(verdict: Verdict, world: World, step: str) -> None:
@@ -331,7 +317,7 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> GatePart:
     if id is None:
         return GatePart((), lambda view: Skipped(f"{owner} keeps no list"))
     look = WatchTarget(api_version=inventories.api_version(id), kind=id.kind, namespace=id.namespace, name=id.name)
-    is_kustomization = id.kind == flux_names.KUSTOMIZATION
+    kind = adapters.KINDS[id.kind]
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
@@ -339,16 +325,10 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> GatePart:
             return conditions.absent(id, is_served=look not in view.unserved)
         name = str(id)
         verdict: Verdict = Passed(name)
-        if (resting := flux.suspended(found, name)) is not None:
+        if (resting := kind.verdicts.suspended(found, name)) is not None:
             return Failed(resting.reason)
-        match id.kind:
-            case flux_names.KUSTOMIZATION:
-                sources = view.all(flux.GIT)
-                verdict = flux.kustomization(found, name, expected="", url="", sources=sources, now=view.now)
-            case flux_names.HELM_RELEASE:
-                verdict = flux.helm_release(found, name, now=view.now)
-            case argocd_names.APPLICATION:
-                verdict = argocd.application(found, name, expected="", url="", now=view.now)
+        if kind.verdicts.judge is not None:
+            verdict = kind.verdicts.judge(found, name, VerdictFacts(view=view))
         if not isinstance(verdict, Passed):
             return verdict
         listed = inventories.objects_of(found)
@@ -359,4 +339,4 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> GatePart:
             return Waiting(f"{name} does not list {left[0]}{more}")
         return verdict
 
-    return GatePart((look, flux.GIT) if is_kustomization else (look,), judge)
+    return GatePart((look, *kind.verdicts.beside), judge)

@@ -16,6 +16,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
+from firstlight.engines import adapters
 from firstlight.execute.overrides import (
     held_engines,
     object_snapshot,
@@ -25,7 +26,6 @@ from firstlight.execute.overrides import (
     suspend_resume,
 )
 from firstlight.execute.overrides.override_context import OverrideContext, OverrideEvent, OverrideMessage
-from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, Override, OverrideStanding, SuspendedOwner
 from firstlight.ownership import field_values
@@ -124,7 +124,7 @@ async def _let_go(override: Override, ground: OverrideContext) -> list[str]:
     notes = []
     above: dict[SuspendedOwner, str] = {}
     for each in _ordered(override):
-        if each.kind == argocd_names.APPLICATION and not each.was_suspended:
+        if adapters.KINDS[each.kind].requests.after_rest and not each.was_suspended:
             await suspend_resume.ask_first(_name(each), ground)
         if (name := await suspend_resume.unshield(each, override, ground)) and name != str(each):
             above[each] = name

@@ -15,15 +15,12 @@ from typing import Any
 from firstlight.clients import kube
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import adapters, engine_marks
-from firstlight.model import argocd_names, flux_names
+from firstlight.engines.engine_kind import merged
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, OVERRIDE_ID, REASON, UNTIL, Override, SuspendedOwner
 from firstlight.ownership import managers
 
 API = {each.kind: each.api_version for each in adapters.KINDS.values()}
-_FLUX = frozenset({flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE})
-_OPERATED = frozenset({flux_names.FLUX_INSTANCE, flux_names.RESOURCE_SET})
-_KEPT = (argocd_names.SKIP_RECONCILE_ANNOTATION, OVERRIDE_ID, UNTIL, REASON)
 
 
 def manager(override: Override) -> str:
@@ -48,49 +45,37 @@ def resting(held: SuspendedOwner, live: Mapping[str, Any], override: Override, *
     """
     until = datetime.datetime.fromtimestamp(override.until, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     notes = {OVERRIDE_ID: override.id, UNTIL: until, REASON: override.reason}
-    value = bare(held)
-    if held.kind in _FLUX:
-        value["spec"] = {"suspend": True}
-    elif held.kind in _OPERATED:
-        notes[flux_names.OPERATOR_RECONCILE_ANNOTATION] = "disabled"
-    elif held.kind == argocd_names.APPLICATION:
-        notes[argocd_names.SKIP_RECONCILE_ANNOTATION] = "true"
-    else:
-        there = [str(each) for each in sequence(live, "spec", "preservedFields", "annotations")]
-        value["spec"] = {"preservedFields": {"annotations": [*dict.fromkeys([*there, *_KEPT])]}}
-    if is_shielded and kustomization_above(live)[1]:
-        notes[flux_names.RECONCILE_ANNOTATION] = "disabled"
-    value["metadata"]["annotations"] = notes
-    return value
+    if is_shielded and (above := shielding_owner(live)):
+        name, shield = _shield(above)
+        notes[name] = shield
+    fields = adapters.KINDS[held.kind].hold.fields(live, (OVERRIDE_ID, UNTIL, REASON))
+    return merged(merged(bare(held), fields), {"metadata": {"annotations": notes}})
 
 
 def is_resting(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
     """Whether an object rests as it must."""
-    annotations = mapping(live, "metadata", "annotations")
-    if held.kind in _FLUX:
-        return mapping(live, "spec").get("suspend") is True
-    if held.kind in _OPERATED:
-        return str(annotations.get(flux_names.OPERATOR_RECONCILE_ANNOTATION) or "") == "disabled"
-    if held.kind == argocd_names.APPLICATION:
-        return engine_marks.is_suspended(live)
-    return argocd_names.SKIP_RECONCILE_ANNOTATION in sequence(live, "spec", "preservedFields", "annotations")
+    return adapters.KINDS[held.kind].hold.holds(live)
 
 
 def is_busy(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
     """Whether its controller is just writing, as far as it says so: what rests still ends what it has begun."""
-    if held.kind == argocd_names.APPLICATION:
-        return text(live, "status", "operationState", "phase") == "Running"
-    return any(
-        text(each, "type") == "Reconciling" and text(each, "status") == "True"
-        for each in sequence(live, "status", "conditions")
-    )
+    return adapters.KINDS[held.kind].verdicts.is_busy(live)
 
 
-def kustomization_above(live: Mapping[str, Any]) -> tuple[str, str]:
-    """Namespace and name of the Kustomization that applies an object, which may be itself; empty if none does."""
-    labels = mapping(live, "metadata", "labels")
-    name = str(labels.get(flux_names.KUSTOMIZATION_NAME_LABEL) or "")
-    return (str(labels.get(flux_names.KUSTOMIZATION_NAMESPACE_LABEL) or ""), name) if name else ("", "")
+def shielding_owner(live: Mapping[str, Any]) -> str:
+    """The owner of an object that can be told by the object itself to leave it alone; empty if it has none."""
+    return next((each.owner for each in engine_marks.every(live) if _shield(each.owner)[0]), "")
+
+
+def is_shielded(live: Mapping[str, Any]) -> bool:
+    """Whether an object tells the owner above to leave it alone."""
+    name, value = _shield(shielding_owner(live))
+    return bool(name) and mapping(live, "metadata", "annotations").get(name) == value
+
+
+def _shield(owner: str) -> tuple[str, str]:
+    kind = adapters.kind_of(owner)
+    return kind.shield if kind is not None else ("", "")
 
 
 def owners_above(live: Mapping[str, Any]) -> list[str]:
@@ -98,9 +83,9 @@ def owners_above(live: Mapping[str, Any]) -> list[str]:
     found = [each.owner for each in engine_marks.every(live)]
     namespace = text(live, "metadata", "namespace")
     found += [
-        f"ApplicationSet {namespace}/{text(each, 'name')}"
+        f"{text(each, 'kind')} {namespace}/{text(each, 'name')}"
         for each in sequence(live, "metadata", "ownerReferences")
-        if text(each, "kind") == argocd_names.APPLICATION_SET
+        if API.get(text(each, "kind"), "").partition("/")[0] == text(each, "apiVersion").partition("/")[0] != ""
     ]
     return [*dict.fromkeys(found)]
 
@@ -165,8 +150,8 @@ async def find_held(
         if own in lives:
             continue
         lives[own], reasons[own] = live, why
-        # A Kustomization above is told to leave it alone; that needs no rest of its own.
-        above = [each for each in owners_above(live) if not each.startswith("Kustomization ")]
+        # Whoever can be told to leave it alone needs no rest of its own.
+        above = [each for each in owners_above(live) if not _shield(each)[0]]
         waiting += [(each, f"applies {own}") for each in above if each not in direct]
     depths = _depths(lives)
     rest = [

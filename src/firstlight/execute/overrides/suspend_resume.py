@@ -8,17 +8,15 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.document.within import mapping, sequence, text
+from firstlight.document.within import mapping, text
 from firstlight.engines import adapters, revisions
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.overrides import held_engines, object_snapshot, restore
 from firstlight.execute.overrides.override_context import OverrideContext
-from firstlight.model import argocd_names, flux_names
 from firstlight.model.override import MANAGER, Override, SuspendedOwner
 from firstlight.ownership import field_set
 
 _PAUSE = 0.3
-_SOURCES = {flux_names.GIT_REPOSITORY: flux_names.SOURCE_API}
 
 
 async def ask_reconcile(name: str, ground: OverrideContext) -> str:
@@ -79,39 +77,38 @@ async def ask_source(held: Mapping[str, Any], revision: str, ground: OverrideCon
     Raises:
         errors.ClientError: The API does not answer.
     """
-    namespace, name = held_engines.kustomization_above(held)
-    if held.get("kind") != flux_names.KUSTOMIZATION and name:
-        above = await held_engines.get_engine(f"Kustomization {namespace}/{name}", ground.client)
+    kind = adapters.KINDS.get(text(held, "kind"))
+    source = kind.source(held) if kind is not None else None
+    if (kind is None or not kind.has_source) and (name := held_engines.shielding_owner(held)):
+        above = await held_engines.get_engine(name, ground.client)
         return await ask_source(above, revision, ground, url=url) if above is not None else ""
-    reference = mapping(held, "spec", "sourceRef")
-    kind = text(reference, "kind")
-    if not revision or held.get("kind") != flux_names.KUSTOMIZATION or kind not in _SOURCES:
+    if not revision or source is None or not adapters.SOURCES[source.kind].has_commits:
         return ""
-    namespace = text(reference, "namespace") or text(held, "metadata", "namespace")
-    name = text(reference, "name")
+    fetching = adapters.SOURCES[source.kind]
     clock = asyncio.get_running_loop().time
     ends, at, is_asked = clock() + ground.patience, "", False
     while clock() < ends:
         try:
-            found = await ground.client.get(_SOURCES[kind], kind, name, namespace=namespace)
+            found = await ground.client.get(fetching.api_version, source.kind, source.name, namespace=source.namespace)
         except (kube.NotFound, kube.UnknownKind):
-            return f"{kind} {namespace}/{name} is not there"
-        if url and not revisions.is_same_repository(url, text(found, "spec", "url")):
+            return f"{source} is not there"
+        if url and not revisions.is_same_repository(url, fetching.url(found)):
             return ""
-        at = text(found, "status", "artifact", "revision")
+        at = fetching.revision(found)
         if revisions.is_at(at, revision):
             return ""
         if not is_asked:
-            body = {"metadata": {"annotations": {flux_names.RECONCILE_REQUEST_ANNOTATION: f"{ground.now():.0f}"}}}
+            body = {"metadata": {"annotations": fetching.request(f"{ground.now():.0f}")}}
             await ground.write(
-                f"ask {kind} {namespace}/{name}",
+                f"ask {source}",
                 functools.partial(
-                    ground.client.patch, _SOURCES[kind], kind, name, body, manager="firstlight", namespace=namespace
+                    ground.client.patch, fetching.api_version, source.kind, source.name, body, manager="firstlight",
+                    namespace=source.namespace,
                 ),
-            )
+            )  # fmt: skip
             is_asked = True
         await asyncio.sleep(_PAUSE)
-    return f"{kind} {namespace}/{name} has {revisions.short(at) if at else 'nothing'}, not {revision[:7]}"
+    return f"{source} has {revisions.short(at) if at else 'nothing'}, not {revision[:7]}"
 
 
 async def _waited(name: str, token: str, ground: OverrideContext) -> str:
@@ -124,40 +121,11 @@ async def _waited(name: str, token: str, ground: OverrideContext) -> str:
         except errors.Unreachable:
             live = None
         if live is not None:
-            is_done, why = _answer(name, live, token)
+            is_done, why = adapters.KINDS[live["kind"]].requests.progress(name, live, token)
             if is_done:
                 return why
         await asyncio.sleep(_PAUSE)
     return f"{why}, and was waited for {ground.patience:.0f} s"
-
-
-def _answer(name: str, live: Mapping[str, Any], token: str) -> tuple[bool, str]:
-    """Whether the engine has been there, and what is wrong then."""
-    if live.get("kind") == argocd_names.APPLICATION:
-        return _application(name, live)
-    if live.get("kind") == argocd_names.APPLICATION_SET:
-        is_done = argocd_names.APPLICATION_SET_REFRESH_ANNOTATION not in mapping(live, "metadata", "annotations")
-        return is_done, "" if is_done else f"{name} has not been refreshed yet"
-    if text(live, "status", "lastHandledReconcileAt") != token:
-        return False, f"{name} has not been reconciled yet"
-    ready = next((each for each in sequence(live, "status", "conditions") if text(each, "type") == "Ready"), None)
-    seen = mapping(live, "status").get("observedGeneration") or mapping(ready).get("observedGeneration")
-    if ready is None or seen != mapping(live, "metadata").get("generation") or text(ready, "status") == "Unknown":
-        return False, f"{name} is being reconciled"
-    return True, "" if text(ready, "status") == "True" else f"{name} is not ready: {text(ready, 'message')}"
-
-
-def _application(name: str, live: Mapping[str, Any]) -> tuple[bool, str]:
-    if argocd_names.REFRESH_ANNOTATION in mapping(live, "metadata", "annotations"):
-        return False, f"{name} has not been refreshed yet"
-    if text(live, "status", "operationState", "phase") == "Running" or "operation" in live:
-        return False, f"{name} is being synced"
-    automated = mapping(live, "spec", "syncPolicy").get("automated")
-    is_automatic = isinstance(automated, Mapping) and automated.get("enabled") is not False
-    sync = text(live, "status", "sync", "status")
-    if sync == "Synced" or not is_automatic:
-        return True, ""
-    return False, f"{name} is {sync or 'not compared yet'}"
 
 
 # Letting engines rest for an override, and go on again.
@@ -193,11 +161,10 @@ async def unshield(held: SuspendedOwner, override: Override, ground: OverrideCon
     live = await look_held(held, ground)
     if live is None or not _is_ours(live, override):
         return ""
-    namespace, name = held_engines.kustomization_above(live)
-    annotations = live["metadata"].get("annotations") or {}
-    if not name:
+    above = held_engines.shielding_owner(live)
+    if not above:
         return ""
-    if annotations.get(flux_names.RECONCILE_ANNOTATION) == "disabled":
+    if held_engines.is_shielded(live):
         await _apply(
             f"unshield {held}",
             held,
@@ -205,7 +172,7 @@ async def unshield(held: SuspendedOwner, override: Override, ground: OverrideCon
             override,
             ground,
         )
-    return f"Kustomization {namespace}/{name}"
+    return above
 
 
 async def release(held: SuspendedOwner, override: Override, ground: OverrideContext) -> bool:
@@ -217,7 +184,7 @@ async def release(held: SuspendedOwner, override: Override, ground: OverrideCont
     live = await look_held(held, ground)
     if live is None or not _is_ours(live, override):
         return False
-    if held.kind == argocd_names.APPLICATION_SET and not _is_anothers(live, override):
+    if adapters.KINDS[held.kind].hold.is_shared and not _is_anothers(live, override):
         # Its list is one value: what was in it before must come back, and to whom it was.
         await restore.back(live, held_engines.manager(override), await _before(held, override, ground), ground)
     else:

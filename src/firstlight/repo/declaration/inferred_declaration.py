@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from firstlight.engines import adapters
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Certainty, Component, Owner, Phase, Side
 from firstlight.model.platform import FoundationSecret, Platform
@@ -68,9 +69,11 @@ def open_questions(platform: Platform, answers: Mapping[str, str]) -> list[InitQ
 def _questions(platform: Platform) -> Iterator[InitQuestion]:
     if platform.engine is None:
         yield InitQuestion("gitops.engine", "Which engine owns the cluster: flux or argocd?", "the repo has neither")
-    for cluster in platform.clusters:
-        if not cluster.path and cluster.engine != Engine.ARGOCD and platform.engine == Engine.FLUX:
-            text = f"Which directory does Flux start from in {cluster.name}?"
+    engine = adapters.ADAPTERS[platform.engine].title if platform.engine else ""
+    is_asked = platform.engine is not None and adapters.starts_from_directory(platform.engine)
+    for cluster in platform.clusters if is_asked else ():
+        if not cluster.path and adapters.starts_from_directory(cluster.engine):
+            text = f"Which directory does {engine} start from in {cluster.name}?"
             yield InitQuestion(f"clusters.{cluster.name}.path", text, f"nothing in {cluster.place} says so")
     for secret in _secrets(platform):
         for key in secret.data or [ANY_KEY]:

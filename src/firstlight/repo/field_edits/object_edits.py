@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document import yaml_reader, yaml_writer
+from firstlight.engines import adapters
 from firstlight.model.component import Origin, SourceForm
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import EditVerb, FileEdit
@@ -21,7 +22,7 @@ from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree, join
 
 _SEPARATOR = re.compile(r"^---(?:[ \t].*)?\r?\n?", re.MULTILINE)
-_FORMS = (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION)
+_FORMS = tuple(SourceForm(each) for each in adapters.SPLITTABLE)
 
 
 def new_object(repo: ClusterRepo, wish: WantedField, *, component: str = "") -> FoundEdits:

@@ -5,23 +5,24 @@ Name, namespace, version and values stay, since the engine is to adopt what is t
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from firstlight import errors
-from firstlight.model.cluster import Cluster, Engine
+from firstlight.engines import adapters
+from firstlight.engines.new_component import OCI, WantedComponent
+from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
 from firstlight.model.finding import FileEdit
 from firstlight.model.move import Instruction, MoveProposal
 from firstlight.model.platform import Platform
 from firstlight.model.source import ChartSource, DirectorySource, Embedded, SeveralSources, Source
-from firstlight.repo.move_edits import argocd_files, flux_files
-from firstlight.repo.move_edits.new_files import WantedComponent
+from firstlight.repo.move_edits import new_files
 from firstlight.repo.work_tree import YAML, WorkTree
 
 MergeValues = Callable[[ChartSource], tuple[Mapping[str, Any], str]]
 """All values of a chart, and why they are not known; empty if they are."""
-_REMOTE = (flux_files.OCI, "https://", "http://")
+_REMOTE = (OCI, "https://", "http://")
 
 
 def propose_engine_files(
@@ -49,9 +50,21 @@ def propose_engine_files(
     for each in wanted:
         own = home.strip("/").removeprefix("./") or _home(tree, each)
         place = own if is_shared else f"{own}-{each.cluster.name}"
-        files = argocd_files if each.cluster.engine is Engine.ARGOCD else flux_files
-        edits += files.edits(tree, each, place)
+        edits += _edits(tree, each, place)
     return MoveProposal(edits=tuple(edits), notes=_notes(wanted))
+
+
+def _edits(tree: WorkTree, wanted: WantedComponent, home: str) -> Iterator[FileEdit]:
+    """The files that declare a component to its engine, with a directory for what has none yet."""
+    assert wanted.cluster.engine is not None
+    if isinstance(wanted.source, Embedded):
+        yield from new_files.embedded(tree, wanted.source, home, wanted.component.name)
+    made = adapters.ADAPTERS[wanted.cluster.engine].manifests(wanted, home)
+    for name, value in made.files.items():
+        yield new_files.write(posixpath.join(home, name), value)
+    if made.files:
+        yield new_files.kustomized(home, made.files, made.kustomization)
+    yield from new_files.into(tree, wanted.start, f"{wanted.component.name}.yaml", made.entry)
 
 
 def _wanted(platform: Platform, component: Component, merge: MergeValues) -> WantedComponent | Instruction:
@@ -78,8 +91,7 @@ def _wanted(platform: Platform, component: Component, merge: MergeValues) -> Wan
 
 
 def _by_hand(component: Component, cluster: Cluster, why: str) -> Instruction:
-    is_argocd = cluster.engine is Engine.ARGOCD
-    what = "an Application" if is_argocd else "a HelmRelease with its source, or a Kustomization"
+    what = adapters.ADAPTERS[cluster.engine].component_kinds if cluster.engine is not None else "it"
     return Instruction(
         place=component.origins[0].place,
         text=f"Write {what} for {component.name} below {cluster.path}; it is not written here, since {why}.",

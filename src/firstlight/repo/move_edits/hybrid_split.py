@@ -3,7 +3,6 @@
 The new Kustomization or Application is a copy of the old one that starts from another directory and comes after it.
 """
 
-import copy
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +10,9 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.document import mistakes, within
-from firstlight.document.within import at, mapping, sequence
-from firstlight.model import argocd_names
-from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
+from firstlight.document.within import sequence
+from firstlight.engines import adapters
+from firstlight.model.component import Component, ObjectId, Origin, Side
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.move import Instruction, MoveProposal, OwnerSplit
 from firstlight.model.platform import Platform
@@ -26,12 +25,9 @@ from firstlight.repo.work_tree import YAML, WorkTree, join
 
 _KEPT = ("namespace", "labels", "commonLabels", "commonAnnotations")
 """What a kustomization does to all its objects, so that the new one must do it too."""
-_LEFT_OUT = ("dependsOn", "healthChecks", "healthCheckExprs", "suspend")
-"""What the old Kustomization says of its own objects and its own place."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """What Kubernetes takes for a name; it is that of a directory and of a file, too."""
 _CRD = "CustomResourceDefinition"
-_FORMS = (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION)
 
 
 def propose_split(platform: Platform, tree: WorkTree, wish: OwnerSplit) -> MoveProposal:
@@ -87,7 +83,8 @@ def _own(platform: Platform, component: Component) -> Iterator[tuple[Component, 
     every = {each.name: each for each in platform.components_of(component.cluster)}
     for one in (component, every.get(component.parent)):
         for origin in one.origins if one is not None else ():
-            if origin.side == Side.GITOPS and origin.form in _FORMS and isinstance(origin.source, DirectorySource):
+            is_owner = origin.side == Side.GITOPS and origin.form.value in adapters.SPLITTABLE
+            if is_owner and isinstance(origin.source, DirectorySource):
                 yield component, origin, origin.source
                 return
 
@@ -111,7 +108,8 @@ def _one(
         raise errors.Refused(f"{target} is there already", hint="Give it another name.")
     file = kustomization_file.file_of(tree, directory.path)
     chosen = _chosen(tree, wish, component, directory.path, file)
-    value = _declared(written, origin, wish.name, directory.path, target)
+    copied = adapters.SPLITTABLE[origin.form.value]
+    value = copied(written, wish.name, after=origin.name, directory=directory.path, target=target)
     return MoveProposal(
         edits=(
             *_files(tree, directory.path, file, chosen, target),
@@ -220,24 +218,3 @@ def _unlisted(tree: WorkTree, file: str, entry: str) -> Iterator[FileEdit]:
     for number, each in enumerate(sequence(document.value, "resources")):
         if each == entry:
             yield FileEdit(path=file, verb=EditVerb.REMOVE, steps=("resources", number), document=document.index)
-
-
-def _declared(old: Mapping[str, Any], origin: Origin, name: str, directory: str, target: str) -> dict[str, Any]:
-    """The new owner: a copy of the old one, of another directory, and after it."""
-    value = copy.deepcopy(dict(old))
-    value["metadata"]["name"] = name
-    if origin.form == SourceForm.APPLICATION:
-        annotations = mapping(value, "metadata", "annotations")
-        # With a finalizer all that it has would go with it, should somebody take it back.
-        value["metadata"].pop("finalizers", None)
-        wave = str(annotations.get(argocd_names.SYNC_WAVE_ANNOTATION) or "0")
-        number = int(wave) if wave.lstrip("+-").isdigit() else 0
-        value["metadata"]["annotations"] = {**annotations, argocd_names.SYNC_WAVE_ANNOTATION: str(number + 1)}
-        for source in (at(value, "spec", "source"), *sequence(value, "spec", "sources")):
-            if isinstance(source, dict) and within.text(source, "path").strip("./") == directory:
-                source["path"] = target
-        return value
-    spec = {each: part for each, part in mapping(value, "spec").items() if each not in _LEFT_OUT}
-    spec["path"] = f"./{target}" if within.text(old, "spec", "path").startswith("./") else target
-    value["spec"] = {"dependsOn": [{"name": origin.name}], **spec}
-    return value

@@ -1,6 +1,5 @@
-"""A component that the engine is to bring, and what it is made from."""
+"""New files in a GitOps tree, put where the engine finds them."""
 
-import dataclasses
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,44 +7,11 @@ from typing import Any
 from firstlight.document import yaml_writer
 from firstlight.document.within import at, sequence
 from firstlight.document.yaml_reader import YamlDialect
-from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.platform import Platform
-from firstlight.model.source import ChartSource, DirectorySource, Embedded
+from firstlight.model.source import Embedded
 from firstlight.repo import gitops_tree
 from firstlight.repo.kustomize import kustomization_file
-from firstlight.repo.work_tree import DECLARED, WorkTree, join
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class WantedComponent:
-    """A component of one cluster, so far only bootstrap's."""
-
-    platform: Platform = dataclasses.field(repr=False)
-    component: Component
-    cluster: Cluster
-    source: ChartSource | DirectorySource | Embedded
-    values: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-    """All that its chart is given."""
-
-    @property
-    def start(self) -> str:
-        """The directory that the engine starts from."""
-        return self.cluster.path.removeprefix("./").rstrip("/")
-
-    def others(self, form: SourceForm) -> list[Mapping[str, Any]]:
-        """What declares the engine's other owners of the cluster in Git; the root may only be implied."""
-        return [
-            each.definition
-            for component in self.platform.components_of(self.cluster.name)
-            for each in component.halves[1]
-            if each.form == form and each.definition and each.place.path != DECLARED
-        ]
-
-
-# New files in a GitOps tree, put where the engine finds them.
-
+from firstlight.repo.work_tree import WorkTree, join
 
 _HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 

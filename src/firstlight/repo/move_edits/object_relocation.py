@@ -11,6 +11,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.document import mistakes
 from firstlight.document.within import sequence
+from firstlight.engines import adapters
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.move import Instruction, MoveProposal, Relocation
@@ -22,7 +23,7 @@ from firstlight.repo.move_edits import owner_edits
 from firstlight.repo.work_tree import YAML, WorkTree, join
 
 Holder = tuple[Component, Origin, DirectorySource]
-_FORMS = (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION)
+_FORMS = tuple(SourceForm(each) for each in adapters.SPLITTABLE)
 """What of an engine applies a directory."""
 Listed = tuple[Origin, str, int, tuple[Any, ...]]
 """Who has something, the kustomization that lists it, the number of its entry there, and all entries."""

@@ -7,7 +7,7 @@ from firstlight import errors
 from firstlight.document import within
 from firstlight.document.within import at, mapping, sequence
 from firstlight.engines import engine_directives
-from firstlight.engines.adapter import Rest
+from firstlight.engines.engine_kind import Rest
 from firstlight.model import argocd_names
 from firstlight.model.component import Component, Origin, Side, SourceForm, Stated
 from firstlight.model.finding import EditVerb, FileEdit

@@ -7,7 +7,9 @@ import pytest
 
 from firstlight.clients.cilium import Connectivity
 from firstlight.commands.verify import connectivity, talos_inventory, verify
-from firstlight.gates import cluster_health, flux, gate_parts
+from firstlight.engines import adapters
+from firstlight.engines.flux import verdicts as flux_verdicts
+from firstlight.gates import cluster_health, gate_parts
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -25,9 +27,9 @@ def see(**seen: list[dict[str, Any]]) -> GateView:
         "daemon_sets": cluster_health.DAEMON_SETS,
         "deployments": cluster_health.DEPLOYMENTS,
         "inventory": talos_inventory.INVENTORY,
-        "kustomizations": cluster_health.KUSTOMIZATIONS,
-        "applications": cluster_health.APPLICATIONS,
-        "sources": flux.GIT,
+        "kustomizations": adapters.followed(Engine.FLUX).everything,
+        "applications": adapters.followed(Engine.ARGOCD).everything,
+        "sources": flux_verdicts.GIT,
     }
     return GateView(now=1000.0, objects={look: tuple(seen.get(name, ())) for name, look in looks.items()})
 
@@ -255,7 +257,7 @@ def test_an_application_at_rest() -> None:
 
 
 def test_an_engine_that_is_not_there() -> None:
-    missing = GateView(now=0.0, unserved=frozenset({cluster_health.APPLICATIONS}))
+    missing = GateView(now=0.0, unserved=frozenset({adapters.followed(Engine.ARGOCD).everything}))
 
     assert judge_engine(see(), None) == Skipped("no engine is declared")
     assert judge_engine(see()) == Waiting("there is no Kustomization: flux follows nothing yet")

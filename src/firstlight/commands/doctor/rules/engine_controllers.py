@@ -9,7 +9,6 @@ from firstlight.document import conditions
 from firstlight.document.within import at, text
 from firstlight.engines import adapters, revisions
 from firstlight.model import argocd_names, flux_names
-from firstlight.model.cluster import Engine
 from firstlight.model.verdict import Waiting
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
@@ -85,8 +84,9 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[Symptom]:
     engine = scene.cluster.engine
     if engine is None or not scene.is_listed("apps/Deployment") or not scene.is_listed("apps/StatefulSet"):
         return
-    kinds = (flux_names.KUSTOMIZATION_GROUP_KIND,) if engine is Engine.FLUX else (argocd_names.APPLICATION_GROUP_KIND,)
-    waiting = [each for each in scene.of(*kinds) if scene.is_over(conditions.created(each), times=2)]
+    kind = adapters.followed(engine)
+    followed = scene.of(f"{kind.group}/{kind.kind}")
+    waiting = [each for each in followed if scene.is_over(conditions.created(each), times=2)]
     for name in adapters.ADAPTERS[engine].needed_controllers:
         if name not in there and waiting:
             yield symptoms.symptom(

@@ -1,46 +1,40 @@
 """A component for Flux: a Kustomization of a directory, and in it a HelmRelease with its source, or plain manifests."""
 
-import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from firstlight.document.within import at, text
-from firstlight.engines import engine_directives
+from firstlight.document.within import at, mapping, text
+from firstlight.engines.new_component import OCI, ComponentManifests, WantedComponent
 from firstlight.model import flux_names
-from firstlight.model.cluster import Engine
 from firstlight.model.component import SourceForm
-from firstlight.model.finding import FileEdit
-from firstlight.model.source import ChartSource, DirectorySource, Embedded
-from firstlight.repo.move_edits import new_files
-from firstlight.repo.move_edits.new_files import WantedComponent
-from firstlight.repo.work_tree import WorkTree
+from firstlight.model.source import ChartSource, DirectorySource
 
-OCI = "oci://"
 _CHART_LAYER = {"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"}
 _THERE = frozenset({"", "default", "kube-system", "kube-public", "kube-node-lease", flux_names.FLUX_SYSTEM})
 """Namespaces that are there before any component."""
-_KEEP = engine_directives.prune_guard(Engine.FLUX)
-_GUARD = {_KEEP.name: _KEEP.value}
+_GUARD = {flux_names.PRUNE_ANNOTATION: "disabled"}
 """Taken out of Git by mistake it stays."""
+_OF_ITS_OWN = ("dependsOn", "healthChecks", "healthCheckExprs", "suspend")
+"""What a Kustomization says of its own objects and its own place."""
 
 
-def edits(tree: WorkTree, wanted: WantedComponent, home: str) -> Iterator[FileEdit]:
-    """All files.
+def manifests(wanted: WantedComponent, home: str) -> ComponentManifests:
+    """Return what declares a component.
 
     Args:
-        tree: The repo.
         wanted: What is to be brought.
         home: The directory for what has none yet.
     """
-    path = home
     match wanted.source:
         case DirectorySource():
-            path = wanted.source.path
-        case Embedded():
-            yield from new_files.embedded(tree, wanted.source, home, wanted.component.name)
-        case ChartSource():
-            yield from _release(wanted, wanted.source, home)
-    yield from new_files.into(tree, wanted.start, f"{wanted.component.name}.yaml", _kustomization(wanted, path))
+            return ComponentManifests(entry=_kustomization(wanted, wanted.source.path))
+        case ChartSource() as chart:
+            return ComponentManifests(
+                entry=_kustomization(wanted, home),
+                files=_release(wanted, chart),
+                kustomization={"namespace": chart.namespace} if chart.namespace else {},
+            )
+    return ComponentManifests(entry=_kustomization(wanted, home))
 
 
 def _kustomization(wanted: WantedComponent, path: str) -> dict[str, Any]:
@@ -74,33 +68,30 @@ def _followed(wanted: WantedComponent) -> dict[str, Any]:
     return next(named, {"kind": flux_names.GIT_REPOSITORY, "name": flux_names.FLUX_SYSTEM})
 
 
-def _release(wanted: WantedComponent, chart: ChartSource, home: str) -> Iterator[FileEdit]:
+def _release(wanted: WantedComponent, chart: ChartSource) -> dict[str, Mapping[str, Any]]:
     """A HelmRelease, its source unless that is this repo, and its namespace where nobody has it."""
-    resources = ["source.yaml", "release.yaml"] if chart.repository else ["release.yaml"]
+    found: dict[str, Mapping[str, Any]] = {}
     if not _has_namespace(wanted, chart.namespace):
-        resources.insert(0, "namespace.yaml")
         named = {"name": chart.namespace, "annotations": _GUARD}
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": named}
-        yield new_files.write(posixpath.join(home, "namespace.yaml"), namespace)
+        found["namespace.yaml"] = {"apiVersion": "v1", "kind": "Namespace", "metadata": named}
     if chart.repository:
-        yield new_files.write(posixpath.join(home, "source.yaml"), _source(wanted, chart))
-    yield new_files.write(posixpath.join(home, "release.yaml"), _helm_release(wanted, chart))
-    yield new_files.kustomized(home, resources, {"namespace": chart.namespace} if chart.namespace else {})
+        found["source.yaml"] = _source(wanted, chart)
+    return {**found, "release.yaml": _helm_release(wanted, chart)}
 
 
 def _source(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]:
     spec: dict[str, Any] = {"interval": "1h", "url": chart.repository}
-    if is_oci(chart):
+    if _is_oci(chart):
         pin = {"digest": chart.digest} if chart.digest else {"tag": chart.version}
         spec |= {"url": f"{chart.repository.rstrip('/')}/{chart.name}", "ref": pin, "layerSelector": _CHART_LAYER}
     if chart.insecure:
         spec["insecure"] = True
-    metadata = {"name": release_name(wanted, chart)}
+    metadata = {"name": wanted.release_name(chart)}
     return {"apiVersion": flux_names.SOURCE_API, "kind": _kind(chart), "metadata": metadata, "spec": spec}
 
 
 def _helm_release(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]:
-    name = release_name(wanted, chart)
+    name = wanted.release_name(chart)
     reference = {"kind": _kind(chart), "name": name}
     given = {"chart": chart.name, "version": chart.version, "sourceRef": reference}
     if not chart.repository:
@@ -113,7 +104,7 @@ def _helm_release(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]
         "metadata": {"name": name, **guard},
         "spec": {
             "interval": "1h",
-            **({"chartRef": reference} if is_oci(chart) else {"chart": {"spec": given}}),
+            **({"chartRef": reference} if _is_oci(chart) else {"chart": {"spec": given}}),
             # Never uninstalled between two tries: others stand on it.
             "install": {"strategy": {"name": "RetryOnFailure"}},
             **({"values": wanted.values} if wanted.values else {}),
@@ -121,18 +112,12 @@ def _helm_release(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]
     }
 
 
-def is_oci(chart: ChartSource) -> bool:
-    """Whether a chart comes from a registry."""
+def _is_oci(chart: ChartSource) -> bool:
     return chart.repository.startswith(OCI)
 
 
-def release_name(wanted: WantedComponent, chart: ChartSource) -> str:
-    """What Helm calls it."""
-    return chart.release or wanted.component.name
-
-
 def _kind(chart: ChartSource) -> str:
-    return flux_names.OCI_REPOSITORY if is_oci(chart) else flux_names.HELM_REPOSITORY
+    return flux_names.OCI_REPOSITORY if _is_oci(chart) else flux_names.HELM_REPOSITORY
 
 
 def _has_namespace(wanted: WantedComponent, namespace: str) -> bool:
@@ -142,3 +127,22 @@ def _has_namespace(wanted: WantedComponent, namespace: str) -> bool:
         for origin in component.halves[1]
         for each in origin.stated
     )
+
+
+# A second owner for some of the objects of one: a copy, of another directory, and after it.
+
+
+def copied(old: Mapping[str, Any], name: str, *, after: str, directory: str, target: str) -> dict[str, Any]:
+    """Return a Kustomization for a directory beside that of another one.
+
+    Args:
+        old: The other one, as its file has it.
+        name: What the new one is called.
+        after: The name of the other one in the cluster.
+        directory: What the other one applies.
+        target: What the new one is to apply.
+    """
+    spec = {each: part for each, part in mapping(old, "spec").items() if each not in _OF_ITS_OWN}
+    spec["path"] = f"./{target}" if text(old, "spec", "path").startswith("./") else target
+    needs = {"dependsOn": [{"name": after}]}
+    return {**old, "metadata": {**mapping(old, "metadata"), "name": name}, "spec": {**needs, **spec}}

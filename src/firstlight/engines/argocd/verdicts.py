@@ -6,9 +6,19 @@ from typing import Any
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.engines import revisions
+from firstlight.engines.engine_kind import Rest, VerdictFacts
 from firstlight.model import argocd_names
+from firstlight.model.observation import GateView
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
+SKIPPED = Rest(
+    group=argocd_names.GROUP,
+    steps=("metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION),
+    value="true",
+    words=f'the annotation {argocd_names.SKIP_RECONCILE_ANNOTATION}: "true"',
+    # What Go takes for true.
+    also=frozenset({"1", "t", "T", "TRUE", "True"}),
+)
 _HEALTH = {
     "Degraded": "a workload of it fails: its pods tell",
     "Missing": "it has not been synced yet",
@@ -17,16 +27,15 @@ _HEALTH = {
 }
 
 
-def application(value: Mapping[str, Any], name: str, *, expected: str, url: str, now: float) -> Verdict:
-    """The verdict on an Application.
+def application(value: Mapping[str, Any], name: str, facts: VerdictFacts) -> Verdict:
+    """Judge an Application.
 
     Args:
         value: As it is now.
         name: What it is called.
-        expected: The commit that was rendered; empty where it is not known.
-        url: The repository that the commit is of.
-        now: Seconds since the epoch.
+        facts: The commit and its repository.
     """
+    now, expected, url = facts.view.now, facts.expected, facts.url
     if conditions.is_going(value):
         since = conditions.moment(text(value, "metadata", "deletionTimestamp"))
         return conditions.waiting(f"{name} is being deleted", now=now, since=since)
@@ -52,11 +61,6 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
     return Passed(f"{name} at {revisions.short(_revision(value))}" if _revision(value) else name)
 
 
-def is_skipped(value: Mapping[str, Any]) -> bool:
-    """Whether an Application is told to rest, live or in Git."""
-    return text(value, "metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
-
-
 def skipped(value: Mapping[str, Any], name: str, *, is_declared: bool = False) -> Verdict | None:
     """The verdict on an Application that nobody reconciles; None if it does not rest.
 
@@ -65,7 +69,7 @@ def skipped(value: Mapping[str, Any], name: str, *, is_declared: bool = False) -
         name: What it is called.
         is_declared: Whether Git says so: then nobody waits for it.
     """
-    if not is_skipped(value):
+    if not SKIPPED.holds(value):
         return None
     if is_declared:
         return Skipped(f"{name} rests, and Git says so")
@@ -135,5 +139,53 @@ def _behind(value: Mapping[str, Any], expected: str, url: str) -> str:
     for source, revision in zip(_sources(value), found, strict=False):
         is_ours = not url or revisions.is_same_repository(url, text(source, "repoURL"))
         if is_ours and not text(source, "chart") and not revisions.is_at(revision, expected):
+            return revision
+    return ""
+
+
+# Outside of a wait: whether an Application works at all, and what its controller is about.
+
+
+def fault(live: Mapping[str, Any], name: str, *, now: float) -> str:
+    """Return why an Application does not work on what it has; empty if it does, or if it is just about to.
+
+    Args:
+        live: As it is now.
+        name: What it is called.
+        now: Seconds since the epoch.
+    """
+    verdict = application(live, name, VerdictFacts(view=GateView(now=now)))
+    is_starting = text(live, "status", "health", "status") == "Progressing"
+    is_fine = isinstance(verdict, Passed) or is_busy(live) or is_starting
+    return "" if is_fine and not conditions.is_going(live) else verdict.reason
+
+
+def is_seen(live: Mapping[str, Any]) -> bool:
+    """Return whether the application controller has looked at it."""
+    return bool(text(live, "status", "reconciledAt") or text(live, "status", "sync", "status"))
+
+
+def is_busy(live: Mapping[str, Any]) -> bool:
+    """Return whether it is being synced."""
+    return text(live, "status", "operationState", "phase") == "Running"
+
+
+# Which commit it has applied.
+
+
+def applied(live: Mapping[str, Any]) -> str:
+    """Return the revision that it is synced to; of several sources the first that is a commit."""
+    several = [each for each in sequence(live, "status", "sync", "revisions") if isinstance(each, str)]
+    known = next((each for each in several if revisions.commit(each)), "")
+    return text(live, "status", "sync", "revision") or known
+
+
+def applied_from(live: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], url: str) -> str:
+    """Return the revision of the repository at a URL that it has applied; empty if it follows another one."""
+    several = [each for each in sequence(live, "status", "sync", "revisions") if isinstance(each, str)]
+    found = several or [text(live, "status", "sync", "revision")]
+    for source, revision in zip(_sources(live), found, strict=False):
+        is_ours = not url or revisions.is_same_repository(url, text(source, "repoURL"))
+        if is_ours and not text(source, "chart"):
             return revision
     return ""

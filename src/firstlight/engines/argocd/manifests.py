@@ -1,40 +1,35 @@
 """A component for Argo CD: an Application of a chart or a directory, with server-side apply."""
 
+import copy
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from firstlight.document.within import mapping, text
+from firstlight.document.within import at, mapping, sequence, text
+from firstlight.engines.new_component import OCI, ComponentManifests, WantedComponent
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import SourceForm
-from firstlight.model.finding import FileEdit
-from firstlight.model.source import ChartSource, DirectorySource, Embedded
-from firstlight.repo.move_edits import new_files
-from firstlight.repo.move_edits.flux_files import OCI, release_name
-from firstlight.repo.move_edits.new_files import WantedComponent
-from firstlight.repo.work_tree import WorkTree
+from firstlight.model.source import ChartSource, DirectorySource
 
 _HERE = {"server": "https://kubernetes.default.svc"}
 
 
-def edits(tree: WorkTree, wanted: WantedComponent, home: str) -> Iterator[FileEdit]:
-    """All files.
+def manifests(wanted: WantedComponent, home: str) -> ComponentManifests:
+    """Return what declares a component.
 
     Args:
-        tree: The repo.
         wanted: What is to be brought.
         home: The directory for what has none yet.
     """
     match wanted.source:
+        case ChartSource() as chart:
+            source = _charted(wanted, chart)
         case DirectorySource():
             source = _tracked(wanted.cluster, wanted.source.path)
-        case Embedded():
-            yield from new_files.embedded(tree, wanted.source, home, wanted.component.name)
+        case _:
             source = _tracked(wanted.cluster, home)
-        case ChartSource():
-            source = _charted(wanted, wanted.source)
-    yield from new_files.into(tree, wanted.start, f"{wanted.component.name}.yaml", _application(wanted, source))
+    return ComponentManifests(entry=_application(wanted, source))
 
 
 def _application(wanted: WantedComponent, source: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,10 +63,37 @@ def _tracked(cluster: Cluster, path: str) -> dict[str, Any]:
 
 
 def _charted(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]:
-    helm: dict[str, Any] = {"releaseName": release_name(wanted, chart)}
+    helm: dict[str, Any] = {"releaseName": wanted.release_name(chart)}
     if wanted.values:
         helm["valuesObject"] = wanted.values
     if not chart.repository:
         return {**_tracked(wanted.cluster, chart.name), "helm": helm}
     url = chart.repository.removeprefix(OCI)
     return {"repoURL": url, "chart": chart.name, "targetRevision": chart.version, "helm": helm}
+
+
+# A second owner for some of the objects of one: a copy, of another directory, and after it.
+
+
+def copied(old: Mapping[str, Any], name: str, *, after: str, directory: str, target: str) -> dict[str, Any]:
+    """Return an Application for a directory beside that of another one.
+
+    Args:
+        old: The other one, as its file has it.
+        name: What the new one is called.
+        after: The name of the other one in the cluster.
+        directory: What the other one applies.
+        target: What the new one is to apply.
+    """
+    value = copy.deepcopy(dict(old))
+    annotations = mapping(value, "metadata", "annotations")
+    wave = str(annotations.get(argocd_names.SYNC_WAVE_ANNOTATION) or "0")
+    number = int(wave) if wave.lstrip("+-").isdigit() else 0
+    # With a finalizer all that it has would go with it, should somebody take it back.
+    metadata = {each: part for each, part in mapping(value, "metadata").items() if each != "finalizers"}
+    waves = {**annotations, argocd_names.SYNC_WAVE_ANNOTATION: str(number + 1)}
+    value["metadata"] = {**metadata, "name": name, "annotations": waves}
+    for source in (at(value, "spec", "source"), *sequence(value, "spec", "sources")):
+        if isinstance(source, dict) and text(source, "path").strip("./") == directory:
+            source["path"] = target
+    return value
