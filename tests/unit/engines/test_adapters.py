@@ -128,7 +128,7 @@ def test_an_application_set_keeps_what_its_list_had() -> None:
 def test_a_second_owner_is_a_copy_of_another_directory(engine: Engine) -> None:
     kind = adapters.followed(engine)
     assert kind.copied is not None
-    old = {
+    old: dict[str, Any] = {
         "kind": kind.kind,
         "metadata": {"name": "cilium", "finalizers": ["x"]},
         "spec": {"path": "./infra/cilium", "source": {"path": "infra/cilium"}, "suspend": True},
@@ -152,7 +152,7 @@ OUTSIDE = {"repo/scripts/commands/flux_commands.py": 1}
 
 
 def test_no_module_outside_asks_which_engine_it_is() -> None:
-    found = {}
+    found: dict[str, int] = {}
     for path in SOURCE.rglob("*.py"):
         place = path.relative_to(SOURCE).as_posix()
         if not place.startswith(("engines/", "repo/flux/", "repo/argocd/")):
