@@ -88,7 +88,7 @@ def waiting(what: str, *, now: float, since: float | None = None, usually: str =
     """A verdict that waits: on what, since when, and what usually causes it."""
     when = f", since {clock(since, now)}" if since is not None else ""
     why = f"; usually {usually}" if usually else ""
-    return Waiting(f"{what}{when}{why}")
+    return Waiting(f"{what}{when}{why}", has_cause=bool(usually))
 
 
 # Objects that speak by conditions, judged as kstatus does, with one difference: silence is not readiness.

@@ -47,10 +47,14 @@ def of(objects: Sequence[Object]) -> GatePart:
         verdict = whole.judge(view)
         if not isinstance(verdict, Passed):
             return verdict
-        counts = [each.judge(view).reason.partition(" ")[2] for each in (agents, operators)]
+        counts = [_count(each.judge(view)) for each in (agents, operators)]
         return Passed(f"agents {counts[0]}, operator {counts[1]}, nodes report CiliumIsUp")
 
     return GatePart(whole.looks, judge, whole.asks)
+
+
+def _count(verdict: Verdict) -> str:
+    return verdict.count if isinstance(verdict, Passed) else ""
 
 
 def _kinds(settings: Mapping[str, Any]) -> list[str]:

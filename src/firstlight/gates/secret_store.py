@@ -21,7 +21,7 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
         if found is None:
             return conditions.absent(identity, is_served=look not in view.unserved)
         verdict = conditions.judged_ready(found, str(identity), now=view.now, expected=("Ready",))
-        if isinstance(verdict, Waiting) and "is not Ready" in verdict.reason:
+        if isinstance(verdict, Waiting) and not verdict.has_cause and conditions.is_false(found, "Ready"):
             return Waiting(f"{verdict.reason}; usually the Secret that it logs in with is missing or wrong")
         return verdict
 

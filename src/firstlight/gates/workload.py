@@ -170,7 +170,7 @@ def _explained(verdict: Verdict, name: str, found: Mapping[str, Any], scene: Wor
     """A verdict with the name before it and, where it waits, the cause behind it."""
     match verdict:
         case Passed(reason):
-            return Passed(f"{name} {reason}" if reason else name)
+            return Passed(f"{name} {reason}" if reason else name, reason)
         case Failed(reason):
             cause = workload_cause(found, scene)
             return Failed(f"{name} {reason}" + (f": {cause.what}" if cause else ""))

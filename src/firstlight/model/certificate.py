@@ -56,6 +56,8 @@ class ClaimProof:
     """False where it could not be tried, which is no failure, and is shown."""
     is_agreed: bool = False
     """Whether it did not hold and somebody agreed to that, which is shown; only for what is claimed of pods."""
+    is_overtaken: bool = False
+    """Whether it held at the handover and does not now; only where a certificate is checked again."""
 
     @property
     def is_fine(self) -> bool:

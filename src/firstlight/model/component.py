@@ -136,6 +136,8 @@ class ComponentNeed:
     place: Place
     why: str = ""
     """``dependsOn``, ``needs``, ``sync wave 2 after 1``, ``task order`` …"""
+    is_order: bool = False
+    """Whether only the order of a script says so, which may be chance."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

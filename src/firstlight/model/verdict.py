@@ -8,6 +8,8 @@ class Passed:
     """It is as it must be."""
 
     reason: str = ""
+    count: str = dataclasses.field(default="", compare=False)
+    """How many pods of a workload are up: ``3/3``; the reason has it, too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -16,6 +18,8 @@ class Waiting:
 
     reason: str
     """On what: a sentence without a full stop."""
+    has_cause: bool = dataclasses.field(default=False, compare=False)
+    """Whether the reason ends with what usually causes it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

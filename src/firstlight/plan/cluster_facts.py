@@ -16,8 +16,6 @@ from firstlight.model.source import ChartSource, SeveralSources, Source
 from firstlight.plan import pod_needs
 
 BOOTSTRAP_PHASES = (Phase.MACHINE, Phase.INLINE, Phase.CRDS, Phase.CORE, Phase.ENGINE)
-TASK_ORDER = "task order"
-"""Why a command of a script needs the one before it, as readers say it."""
 _MACHINE_CLASS = "machine class"
 """What a diagnostic speaks of where Omni chooses machines, as the reader of its templates says it."""
 
@@ -149,7 +147,7 @@ def _unlisted(platform: Platform, cluster: Cluster) -> tuple[Diagnostic, ...]:
 
 def tie(origin: Origin, need: ComponentNeed) -> Tie:
     """How much a need counts: what a script does in some order is not declared, wherever it is found."""
-    is_declared = origin.certainty == Certainty.DECLARED and need.why != TASK_ORDER
+    is_declared = origin.certainty == Certainty.DECLARED and not need.is_order
     return Tie.DECLARED if is_declared else Tie.ORDER
 
 

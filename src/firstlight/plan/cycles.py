@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from firstlight.model.component import Certainty, Phase
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.plan import Step, StepNeed, Tie
-from firstlight.plan import cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 
 _STARTS = 50
@@ -152,7 +151,7 @@ def missing(known: ClusterFacts) -> Iterator[Diagnostic]:
     for component in known.components:
         is_certain = all(each.certainty == Certainty.DECLARED for each in component.origins)
         for need in component.missing:
-            is_sure = is_certain and need.why != cluster_facts.TASK_ORDER
+            is_sure = is_certain and not need.is_order
             yield Diagnostic(
                 code="missing-need",
                 severity=Severity.ERROR if is_sure else Severity.WARNING,

@@ -123,7 +123,10 @@ def _component(name: str, cluster: str, spec: Mapping[str, Any], others: Mapping
         version=str(spec.get("version", "")),
         needs=tuple([*spec.get("wishes", ()), *needs, *spec.get("gitopsNeeds", ())]),
         missing=tuple(
-            ComponentNeed(id=each, place=origins[0].place, why=spec.get("needsWhy", "dependsOn")) for each in missing
+            ComponentNeed(
+                id=each, place=origins[0].place, why=spec.get("needsWhy", "dependsOn"), is_order=_is_order(spec)
+            )
+            for each in missing
         ),
         parent=spec.get("parent", ""),
         part_of=spec.get("partOf", ""),
@@ -158,7 +161,7 @@ def _origin(
         source=_source(name, place, spec),
         version=str(version),
         needs=tuple(
-            ComponentNeed(id=_id(each, side, others), place=Place(place.path, 7), why=why)
+            ComponentNeed(id=_id(each, side, others), place=Place(place.path, 7), why=why, is_order=_is_order(spec))
             for each in wanted
             if each in others
         ),
@@ -209,3 +212,7 @@ def _source(name: str, place: Place, spec: Mapping[str, Any]) -> Source:
             for kind, namespace, name, optional in references
         ),
     )
+
+
+def _is_order(spec: Mapping[str, Any]) -> bool:
+    return bool(spec.get("needsWhy") == "task order")

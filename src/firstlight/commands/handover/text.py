@@ -84,7 +84,7 @@ def _without_moments(now: Certificate) -> Certificate:
 
 
 def _is_told(proof: ClaimProof) -> bool:
-    return not _is_of_then(proof) or "since then" in proof.says
+    return not _is_of_then(proof) or proof.is_overtaken
 
 
 def _next(now: Certificate) -> str:

@@ -118,7 +118,8 @@ def _again(before: ObjectProof, now: ObjectProof, certificate: Certificate) -> O
             new = fresh.get(old.claim)
             since = f"; since then: {new.says}" if new is not None and not new.holds else ""
             what = "held" if old.holds else "did not hold"
-            proofs.append(dataclasses.replace(old, is_tried=False, says=f"{what} at {then}{since}"))
+            says = f"{what} at {then}{since}"
+            proofs.append(dataclasses.replace(old, is_tried=False, is_overtaken=bool(since), says=says))
     return dataclasses.replace(now, before=before.before, proofs=tuple(proofs))
 
 

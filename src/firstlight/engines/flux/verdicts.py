@@ -107,7 +107,7 @@ def _explained(value: Mapping[str, Any], verdict: Verdict, *, name: str, now: fl
     if reason == "DependencyNotReady" and (other := re.search(r"dependency '([^']+)'", message)):
         since = conditions.condition_since(value, "Ready")
         return conditions.waiting(f"{name} waits for {other[1]}, which is not ready", now=now, since=since)
-    if (usually := _USUALLY.get(reason)) and "; usually" not in verdict.reason:
+    if (usually := _USUALLY.get(reason)) and not verdict.has_cause:
         return Waiting(f"{verdict.reason}; usually {usually}")
     return verdict
 

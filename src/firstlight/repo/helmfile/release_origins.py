@@ -200,7 +200,7 @@ def _needs(release: HelmfileRelease, calls: Sequence[HelmfileCall]) -> tuple[Com
     if not found:
         # What ran before helmfile itself, such as namespaces and secrets.
         before = {need: call.place for call in calls if call.is_reached for need in call.needs}
-        found = [ComponentNeed(id=need, place=place, why="task order") for need, place in before.items()]
+        found = [ComponentNeed(id=need, place=place, why="task order", is_order=True) for need, place in before.items()]
     return tuple(found)
 
 

@@ -67,8 +67,6 @@ def _namespace(origin: Origin) -> str:
 # Origins of one cluster, made components: what deploys the same thing is one, whichever side it is on.
 
 
-TASK_ORDER = "task order"
-"""Why a command of a script needs the one before it."""
 Key = tuple[str, ...]
 Loose = tuple[str, str, str]
 _ORDERED = {
@@ -227,8 +225,8 @@ def _needs(group: Sequence[Origin]) -> list[ComponentNeed]:
     needs: list[ComponentNeed] = []
     is_ordered = False
     for each in group:
-        ordered = [need for need in each.needs if need.why == TASK_ORDER]
-        needs += [need for need in each.needs if need.why != TASK_ORDER]
+        ordered = [need for need in each.needs if need.is_order]
+        needs += [need for need in each.needs if not need.is_order]
         if each.form in _ORDERED and not is_ordered:
             needs += ordered
             is_ordered = True

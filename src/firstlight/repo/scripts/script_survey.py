@@ -168,7 +168,9 @@ class _Surveyor:
             self._again(origin, other)
             return [other.id]
         needs = tuple(
-            ComponentNeed(id=each, place=origin.place, why="task order") for each in before if each != origin.id
+            ComponentNeed(id=each, place=origin.place, why="task order", is_order=True)
+            for each in before
+            if each != origin.id
         )
         self._origins[origin.cluster, origin.id] = dataclasses.replace(origin, needs=needs)
         self._entry_of[origin.cluster, origin.id] = self._entry

@@ -111,7 +111,7 @@ def needs_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         for component in known.bootstrap:
             for need in component.missing:
                 # Of what Flux waits for, another rule speaks.
-                if need.why not in (cluster_facts.TASK_ORDER, "dependsOn"):
+                if not need.is_order and need.why != "dependsOn":
                     yield rule.finding(
                         f"{component.name} needs {need.id.partition('/')[2]}, which nothing deploys",
                         at=need.place,
