@@ -108,6 +108,10 @@ def is_inside(path: str) -> bool:
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
+class NotCached(errors.ClientError):
+    """Something is not in the cache, and offline nothing is fetched."""
+
+
 class FetchKind(enum.StrEnum):
     """What something is fetched from."""
 

@@ -17,7 +17,7 @@ import msgspec
 from firstlight import errors
 from firstlight.render import cache_files, chart_fetch, chart_packages
 from firstlight.render.chart_fetch import FetchClients
-from firstlight.render.chart_packages import FetchedContent, FetchRequest
+from firstlight.render.chart_packages import FetchedContent, FetchRequest, NotCached
 
 FETCHES = 4
 """Downloads at once; registries slow down those who want more."""
@@ -94,7 +94,7 @@ class ChartStore:
 
     async def _fetch(self, wanted: FetchRequest, *, expected: FetchedContent | None) -> FetchedContent:
         if self._offline:
-            raise errors.ClientError(
+            raise NotCached(
                 f"{wanted.source} is not in the cache, and offline nothing is fetched",
                 hint="run it once without --offline",
             )

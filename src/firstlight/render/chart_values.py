@@ -11,7 +11,7 @@ from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.source import Values
 from firstlight.render import helm_set
-from firstlight.render.chart_packages import FetchKind, FetchRequest
+from firstlight.render.chart_packages import FetchKind, FetchRequest, NotCached
 from firstlight.render.render_questions import RenderQuestions
 
 DEFAULT_KEY = "values.yaml"
@@ -199,6 +199,8 @@ def _mapping(content: bytes, name: str) -> dict[str, Any]:
 async def _fetched(url: str, questions: RenderQuestions) -> bytes:
     try:
         return await questions.content(await questions.stored(FetchRequest(kind=FetchKind.FILE, url=url)))
+    except NotCached as error:
+        raise _Problem(Severity.ERROR, "fetch-offline", error.message, error.hint) from error
     except errors.FirstlightError as error:
         raise _Problem(Severity.ERROR, "fetch-failed", error.message, error.hint) from error
 

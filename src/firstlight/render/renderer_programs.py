@@ -15,6 +15,7 @@ from firstlight.clients.helm import Helm, helm_errors
 from firstlight.clients.kustomize import Kustomize, kustomize_errors
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
+from firstlight.render.chart_packages import NotCached
 
 MINUTES = "FIRSTLIGHT_RENDER_MINUTES"
 """The variable that allows more time, or less."""
@@ -181,6 +182,8 @@ def _code(error: errors.FirstlightError) -> str:
             errors.Unreachable() | helm_errors.HelmUnauthorised() | helm_errors.HelmUntrusted() | git_errors.GitError()
         ):
             return "fetch-failed"
+        case NotCached():
+            return "fetch-offline"
         case errors.Refused():
             return "render-refused"
         case _:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
+from firstlight.model.place import Place
 from firstlight.render import renderer_programs
+from firstlight.render.chart_packages import NotCached
 
 
 class Clock:
@@ -39,3 +41,10 @@ async def test_no_program_begins_when_the_time_of_all_is_used_up(programs: rende
 @pytest.mark.parametrize(("said", "minutes"), [("", 20), ("45", 45), ("0.5", 0.5), ("-1", 20), ("nan", 20), ("x", 20)])
 def test_the_environment_says_how_long(said: str, minutes: float, monkeypatch: pytest.MonkeyPatch) -> None:
     assert renderer_programs._minutes(said) == minutes
+
+
+def test_what_offline_would_have_to_be_fetched_has_a_code_of_its_own() -> None:
+    missing = renderer_programs.failure_diagnostic(NotCached("a 1.0 is not in the cache"), Place("a.yaml", 3), ())
+    refused = renderer_programs.failure_diagnostic(errors.ClientError("no"), Place("a.yaml", 3), ())
+
+    assert (missing.code, refused.code, missing.place) == ("fetch-offline", "render-failed", Place("a.yaml", 3))

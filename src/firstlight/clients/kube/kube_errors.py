@@ -3,6 +3,7 @@
     errors.ClientError
       ApiError                      the server answered no; has code, reason, causes, retry_after, involved
         BadRequest          400     the request makes no sense to the server
+          DryRunRefused             a webhook that would be called does not take part in dry runs
         Unauthorized        401     it does not know who asks
         Forbidden           403     it knows, and says no
         NotFound            404
@@ -30,6 +31,7 @@ from firstlight import errors
 
 _CONFLICT = re.compile(r'^conflict with "(?P<manager>[^"]+)"(?: with subresource "(?P<subresource>[^"]+)")?')
 
+_NO_DRY_RUN = "does not support dry run"
 _READS = frozenset({"get", "list", "watch", "GET", "HEAD"})
 
 
@@ -114,6 +116,10 @@ class ApiError(errors.ClientError):
 
 class BadRequest(ApiError):
     """The request makes no sense to the server."""
+
+
+class DryRunRefused(BadRequest):
+    """A webhook that would be called does not take part in dry runs."""
 
 
 class Unauthorized(ApiError):
@@ -276,7 +282,7 @@ def from_status(
         detail = f"in {', '.join(fields)}" if fields else ""
     else:
         detail = str(body.get("message") or "") or " ".join(text.split())[:300]
-    return _class_for(code, reason)(
+    return _class_for(code, reason, str(body.get("message")))(
         target,
         code=code,
         reason=reason,
@@ -299,7 +305,9 @@ _HINTS = {
 }
 
 
-def _class_for(code: int, reason: str) -> type[ApiError]:
+def _class_for(code: int, reason: str, message: str) -> type[ApiError]:
+    if code == 400 and _NO_DRY_RUN in message:
+        return DryRunRefused
     if code == 409 and reason == "AlreadyExists":
         return AlreadyExists
     if code >= 500:

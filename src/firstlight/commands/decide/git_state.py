@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.clients.git import Git, git_errors
-from firstlight.commands.decide.change_source import ChangeSource, StagedChanges, options
+from firstlight.commands.decide.change_source import ChangeSource, options
 from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.commands.decide.repo_states import RepoStates
 from firstlight.model.change import Change, Matter
@@ -35,13 +35,12 @@ async def known_facts(
         git: The program.
         rules: Files with rules that were named.
     """
-    is_staged = found.title == StagedChanges().title
     named = branches = holding = gone = frozenset[str]()
     if git is not None and found.base:
         try:
             branches = frozenset(await Git(git).branches(found.root))
             holding = frozenset(await Git(git).branches(found.root, holding=found.head)) if found.head else named
-            gone = await _unaddable(found, Git(git)) if not found.head and not is_staged else named
+            gone = await _unaddable(found, Git(git)) if not found.head and not found.is_staged else named
         except git_errors.GitError:
             pass  # the steps are then those of somebody who starts from nothing
     return dataclasses.replace(
@@ -52,7 +51,7 @@ async def known_facts(
         topic=found.topic,
         revert=found.revert,
         since=found.since,
-        is_staged=is_staged,
+        is_staged=found.is_staged,
         unaddable=gone,
         branches=branches,
         holding=holding,

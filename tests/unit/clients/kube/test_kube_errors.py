@@ -39,6 +39,14 @@ def test_each_status_has_its_class(code: int, reason: str, expected: type[kube_e
     assert (error.code, error.reason, error.target) == (code, reason, "https://host")
 
 
+def test_a_webhook_that_takes_no_part_in_dry_runs_has_its_class_for_secrets_too() -> None:
+    said = 'admission webhook "a.example.org" does not support dry run'
+    for target in (TARGET, SECRET):
+        error = kube_errors.from_status(target, status(400, "BadRequest", said), code=400)
+
+        assert type(error) is kube_errors.DryRunRefused
+
+
 def test_a_message_says_verb_object_server_and_answer() -> None:
     error = kube_errors.from_status(TARGET, status(403, "Forbidden", "you may not"), code=403)
 

@@ -33,10 +33,10 @@ def told(notes: list[CheckAnswer]) -> list[tuple[str, str]]:
     return [(each.state.value, each.message) for each in notes]
 
 
-def with_error(version: RenderedRevision | None, message: str) -> RenderedRevision:
+def with_error(version: RenderedRevision | None, message: str, *, code: str = "render-failed") -> RenderedRevision:
     """The same with what was rendered of ``web`` broken."""
     assert version is not None
-    diagnostic = Diagnostic.error("?", message, at=Place("apps/web/web.yaml", 3), fix="Mend it.")
+    diagnostic = Diagnostic.error(code, message, at=Place("apps/web/web.yaml", 3), fix="Mend it.")
     return dataclasses.replace(
         version,
         renditions=tuple(
@@ -467,9 +467,7 @@ class TestUnseen:
 
     async def test_what_would_have_to_be_fetched_is_no_failure(self, tmp_path: Path) -> None:
         decision, scene = scenes.made(tmp_path, BUMPED, is_offline=True)
-        broken = dataclasses.replace(
-            scene, after=with_error(scene.after, "web 2 is not in the cache, and offline nothing is fetched")
-        )
+        broken = dataclasses.replace(scene, after=with_error(scene.after, "not in the cache", code="fetch-offline"))
 
         assert [each.state for each in await syntax.look_at_rendering(decision, broken)] == [CheckState.SKIPPED]
 

@@ -153,7 +153,6 @@ MANAGER = "firstlight-decide"
 _AT_ONCE = 8
 _CRDS = {("apiextensions.k8s.io", "CustomResourceDefinition")}
 _VARIABLE = "${"
-_NO_DRY_RUN = "dry run"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,10 +214,8 @@ async def _tried(pair: ObjectPair, client: kube.Client, coming: set[str]) -> Che
         return _refused(pair, error.message)
     except kube.Forbidden as error:
         return answer.skipped(f"{pair} was not tried: {error.message}")
-    except kube.BadRequest as error:
-        if _NO_DRY_RUN in error.message:
-            return answer.skipped(f"{pair} was not tried: a webhook does not take part in dry runs")
-        return _refused(pair, error.message)
+    except kube.DryRunRefused:
+        return answer.skipped(f"{pair} was not tried: a webhook does not take part in dry runs")
     except kube.ApiError as error:
         return _refused(pair, error.message)
     except (errors.Unreachable, errors.TimedOut):

@@ -252,8 +252,8 @@ def render_problem(version: RenderedRevision, touched: Touched, scene: CheckInpu
 
 
 def _is_elsewhere(diagnostic: Diagnostic) -> bool:
-    """Whether it could be rendered if something were fetched, as the store of charts says."""
-    return "offline" in diagnostic.message
+    """Whether it could be rendered if something were fetched."""
+    return diagnostic.code == "fetch-offline"
 
 
 def _errors(version: RenderedRevision | None, touched: Touched) -> tuple[Diagnostic, ...]:
