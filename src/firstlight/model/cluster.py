@@ -5,6 +5,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 
 OMNI_TEMPLATE = "Omni template"
@@ -42,6 +43,17 @@ class Machine:
     schematic: str = ""
     """An image factory schematic: its id, or the file that describes it."""
     extensions: tuple[str, ...] = ()
+
+
+class ConfigBase(enum.StrEnum):
+    """What the machine configs of a cluster begin with, before patches."""
+
+    WHOLE = "whole"
+    """Whole configs, or templates of them, are in the repo: what they do not say is not there."""
+    GENERATED = "generated"
+    """A tool generates them, with everything that Talos's generator adds: talhelper, topf, Omni, firstlight."""
+    UNKNOWN = "unknown"
+    """The repo has patches at most, and does not say what is patched."""
 
 
 class MachineConfig(Protocol):
@@ -131,6 +143,9 @@ class Cluster:
     """What each of the files holds, by path: ``talconfig``, ``patch``, ``schematic``, ``ExtensionServiceConfig`` …"""
     said: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     """Where each fact is said, by field: ``network.pods``, ``kubernetes`` …"""
+    base: ConfigBase = ConfigBase.UNKNOWN
+    unread: tuple[Diagnostic, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    """What shapes its machine configs and could not be read: it may say anything."""
     parts: tuple[MachinePart, ...] = dataclasses.field(default=(), repr=False, compare=False)
     """The documents that its machine configs are made from; what is applied later stands later."""
 

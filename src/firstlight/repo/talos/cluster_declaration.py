@@ -19,6 +19,7 @@ class TalosStyle(enum.StrEnum):
     TALHELPER = "talhelper"
     TOPF = "topf"
     OMNI = "Omni"
+    TOFU = "OpenTofu"
     PLAIN = "talosctl"
 
 
@@ -66,6 +67,8 @@ class TalosDeclaration:
     kinds: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     """What each file holds."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    unread: tuple[Diagnostic, ...] = ()
+    """What shapes its configs and could not be read: it may say anything."""
 
     @property
     def directory(self) -> str:

@@ -24,6 +24,7 @@ from firstlight.repo.talos import (
 from firstlight.repo.talos.cluster_declaration import TalosDeclaration
 from firstlight.repo.talos.config_files import ConfigDocument
 from firstlight.repo.talos.loose_files import LooseFile
+from firstlight.repo.tofu import tofu_module, tofu_reader
 from firstlight.repo.work_tree import WorkTree
 
 inline_objects = manifest_origins.objects
@@ -87,6 +88,7 @@ def _declared(tree: WorkTree, likely: Iterable[str]) -> list[TalosDeclaration]:
             found += talhelper.read(tree, path)
         elif topf.is_topf(path):
             found += topf.read(tree, path)
+    found += tofu_reader.read(tree)
     known = {path for each in found for path in each.kinds}
     for path in likely:
         if path in known or not path.endswith(work_tree.YAML):
@@ -177,6 +179,8 @@ def _unreached(parts: Sequence[ReaderResult], rejected: Sequence[ReaderResult]) 
 def _about_files(tree: WorkTree, paths: Iterable[str]) -> Iterable[Diagnostic]:
     """What to say about each file: secrets in it, or that it is encrypted."""
     for path in paths:
+        if path.endswith((*tofu_module.ENDINGS, *tofu_module.TEMPLATES)):
+            continue  # not YAML: their texts are looked at where they are evaluated
         file = config_files.read_talos_file(tree, path)
         yield from exposed_secrets.exposed(ConfigDocument(each.value, each, file) for each in file.documents)
         if any(document_kinds.of(each.value, is_near=True) for each in file.documents):
