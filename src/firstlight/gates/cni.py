@@ -8,6 +8,7 @@ from firstlight.document.within import sequence, text
 from firstlight.gates import cilium, gate_parts, workload
 from firstlight.gates.causes import scheduling
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model import talos_facts
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
@@ -36,7 +37,7 @@ def _of(gate: Gate, task: Task, ground: GateContext) -> GatePart:
     if any(each.id.kind == "Installation" and each.id.group == "operator.tigera.io" for each in objects):
         return gate_parts.together([*workload.of_objects(objects), workload.of(_CALICO), network])
     agents = [workload.of(each.id, each.value) for each in objects if _is_agent(each)]
-    if not agents and not gate.component and ground.cluster.network.cni in ("", "flannel"):
+    if not agents and not gate.component and talos_facts.cni(ground.cluster).value == "flannel":
         agents = [workload.of(_FLANNEL)]
     return gate_parts.together([*agents, network])
 

@@ -94,6 +94,35 @@ def kube_prism(cluster: Cluster) -> Fact[int]:
     return _default(cluster, 0 if line is not None and line < _GENERATES_PRISM else PRISM_PORT, "generated configs")
 
 
+_OFF = {
+    TalosField.CNI: ("cluster.network.cni.name: none", "delete the document KubeFlannelCNIConfig ($patch: delete)"),
+    TalosField.KUBE_PROXY: ("cluster.proxy.disabled: true", "enabled: false in a KubeProxyConfig document"),
+    TalosField.CORE_DNS: ("cluster.coreDNS.disabled: true", "enabled: false in a KubeCoreDNSConfig document"),
+}
+_TAINT = (
+    "cluster.allowSchedulingOnControlPlanes: true",
+    f"no taint {CONTROL_PLANE_TAINT} in a KubeNodeConfig document ($patch: delete on its key)",
+)
+
+
+def how_to_turn_off(cluster: Cluster, field: TalosField) -> str:
+    """Return what to write in the machine config so that Talos leaves a part to others.
+
+    Talos refuses the old field beside the document that replaces it, so the form follows the configs at hand.
+    """
+    legacy, document = _TAINT if field is TalosField.SCHEDULES else _OFF[field]
+    if has_documents(cluster):
+        return (
+            f"In the machine config, set {document}."
+            if "delete the" not in document
+            else f"In the machine config, {document}."
+        )
+    line = versions.minor(cluster.talos)
+    if cluster.base is ConfigBase.GENERATED and (line is None or line >= DOCUMENTS):
+        return f"In the machine config, set {legacy}; in configs generated for Talos 1.14 or later, {document} instead."
+    return f"Set {legacy} in the machine config."
+
+
 def has_documents(cluster: Cluster) -> bool:
     """Return whether the settings of Kubernetes stand in documents of their own, as Talos has them since 1.14."""
     return any(part.kind.startswith("Kube") and part.kind not in _EARLIER for part in cluster.parts)

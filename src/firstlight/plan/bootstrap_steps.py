@@ -97,10 +97,9 @@ def _bootstrap_talos(known: PlanContext) -> Iterator[Step]:
     """What Talos applies of its own accord: CoreDNS, kube-proxy, flannel."""
     if not known.facts.has_talos:
         return
-    network = known.facts.cluster.network
     own = [
-        *([network.cni or "flannel"] if known.has_own_network else []),
-        *(["kube-proxy"] if network.kube_proxy is not False else []),
+        *([known.facts.cni.value] if known.has_own_network else []),
+        *(["kube-proxy"] if known.facts.kube_proxy.value else []),
         *(["CoreDNS"] if known.has_own_dns else []),
     ]
     gates = [

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from firstlight.model import talos_facts
 from firstlight.model.cluster import Cluster, MachineRole
 from firstlight.model.component import Certainty, Component, ComponentNeed, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.fact import Fact
 from firstlight.model.place import Place
 from firstlight.model.plan import Tie
 from firstlight.model.platform import FoundationSecret, Platform
@@ -77,9 +79,29 @@ class ClusterFacts:
 
     @property
     def has_talos(self) -> bool:
-        """Whether the repo says anything about the machines, so that Talos's defaults count."""
+        """Whether the repo says anything about the machines."""
         cluster = self.cluster
         return bool(cluster.machines or cluster.files or cluster.talos or cluster.network.cni)
+
+    @cached_property
+    def cni(self) -> Fact[str]:
+        """The CNI that Talos brings."""
+        return talos_facts.cni(self.cluster)
+
+    @cached_property
+    def kube_proxy(self) -> Fact[bool]:
+        """Whether Talos runs kube-proxy."""
+        return talos_facts.kube_proxy(self.cluster)
+
+    @cached_property
+    def core_dns(self) -> Fact[bool]:
+        """Whether Talos brings CoreDNS."""
+        return talos_facts.core_dns(self.cluster)
+
+    @cached_property
+    def schedules_on_control_planes(self) -> Fact[bool]:
+        """Whether control planes take workloads."""
+        return talos_facts.schedules_on_control_planes(self.cluster)
 
     def with_role(self, role: str) -> tuple[Component, ...]:
         """Bootstrap's components of a role, CRDs aside."""

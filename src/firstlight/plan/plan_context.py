@@ -57,12 +57,12 @@ class PlanContext:
     @property
     def has_own_network(self) -> bool:
         """Whether Talos brings the CNI itself."""
-        return self.facts.has_talos and self.facts.cluster.network.cni != "none"
+        return self.facts.has_talos and self.facts.cni.value not in ("none", "custom")
 
     @property
     def has_own_dns(self) -> bool:
         """Whether Talos brings CoreDNS itself."""
-        return self.facts.has_talos and self.facts.cluster.network.core_dns is not False
+        return self.facts.has_talos and self.facts.core_dns.value
 
     @cached_property
     def engines(self) -> tuple[Component, ...]:

@@ -20,16 +20,18 @@ def problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     for component in known.bootstrap:
         if component.phase == Phase.CRDS:
             continue
-        if known.workers == 0 and known.cluster.schedules_on_control_planes is not True:
+        if (
+            known.workers == 0
+            and known.schedules_on_control_planes.is_known
+            and not known.schedules_on_control_planes.value
+        ):
             yield from _unschedulable(known, component)
         yield from _alone(known, component)
 
 
 def wants_workers(known: ClusterFacts, component: Component) -> bool:
     """Whether a component waits for the first worker, since control planes are tainted."""
-    return known.cluster.schedules_on_control_planes is not True and bool(
-        _refused(known, component) or _may(known, component)
-    )
+    return not known.schedules_on_control_planes.value and bool(_refused(known, component) or _may(known, component))
 
 
 def _refused(known: ClusterFacts, component: Component) -> list[Object]:
@@ -98,9 +100,7 @@ def _alone(known: ClusterFacts, component: Component) -> Iterator[Diagnostic]:
         reason = pod_needs.one_per_node(item)
         if item.id.kind not in {"Deployment", "StatefulSet"} or not isinstance(wanted, int) or not reason:
             continue
-        takes_control_planes = known.cluster.schedules_on_control_planes is True or pod_needs.tolerates_control_planes(
-            item
-        )
+        takes_control_planes = known.schedules_on_control_planes.value or pod_needs.tolerates_control_planes(item)
         nodes = known.workers + (known.control_planes if takes_control_planes else 0)
         if 0 < nodes < wanted and not known.unlisted:
             yield Diagnostic.note(

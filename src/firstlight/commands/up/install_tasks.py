@@ -9,7 +9,7 @@ import msgspec
 from firstlight.commands.up.task_context import TaskContext
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_roots
-from firstlight.model import flux_names, helm_names, work
+from firstlight.model import flux_names, helm_names, talos_facts, work
 from firstlight.model.component import Component, ObjectId, Owner, Phase, Side, SourceForm
 from firstlight.model.plan import Step
 from firstlight.model.rendition import Object
@@ -53,11 +53,10 @@ def manifests(component: Component) -> tuple[str, ...]:
 
 
 def _own(ready: TaskContext) -> tuple[ObjectId, ...]:
-    network = ready.cluster.network
     return (
-        *([_TALOS["flannel"]] if network.cni in ("", "flannel") else []),
-        *([_TALOS["proxy"]] if network.kube_proxy is not False else []),
-        *([_TALOS["dns"]] if network.core_dns is not False else []),
+        *([_TALOS["flannel"]] if talos_facts.cni(ready.cluster).value == "flannel" else []),
+        *([_TALOS["proxy"]] if talos_facts.kube_proxy(ready.cluster).value else []),
+        *([_TALOS["dns"]] if talos_facts.core_dns(ready.cluster).value else []),
     )
 
 

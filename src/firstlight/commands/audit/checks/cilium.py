@@ -1,14 +1,17 @@
 """Cilium as Talos needs it."""
 
+import dataclasses
 import ipaddress
 from collections.abc import Iterator
 
 from firstlight.commands.audit.rule_form import AuditRule
+from firstlight.model import talos_facts
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
+from firstlight.model.talos_facts import TalosField
 from firstlight.model.versions import minor
 from firstlight.plan import product_tables
 from firstlight.plan.product_tables import DroppedCiliumFeature
@@ -16,7 +19,6 @@ from firstlight.repo import chart_values
 from firstlight.repo.chart_values import GivenValue, are_values_known
 from firstlight.repo.platform_view import PlatformView
 
-_PRISM_PORT = 7445
 _MODULES = "SYS_MODULE"
 _HOST_DNS = (1, 8)
 """Since this version Talos's DNS on the host answers CoreDNS by default."""
@@ -46,13 +48,12 @@ def proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """kube-proxy of Talos beside Cilium, which replaces it."""
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
-        # It is the default, and where the repo has no machine config nothing tells.
-        runs = cluster.network.kube_proxy if cluster.network.kube_proxy is not None else bool(cluster.files)
-        if _is_on(replaces) and runs:
-            said = cluster.said.get("network.kube_proxy", cluster.place)
-            said_there = Evidence("cluster.proxy.disabled is not true", said)
+        proxy = talos_facts.kube_proxy(cluster)
+        if _is_on(replaces) and proxy.is_known and proxy.value:
+            said_there = Evidence(f"Talos runs kube-proxy: {proxy}", proxy.place)
             message = "Talos runs kube-proxy beside Cilium, which replaces it: both program every Service"
-            yield _finding(rule, component, replaces, message, said_there)
+            found = _finding(rule, component, replaces, message, said_there)
+            yield dataclasses.replace(found, fix=talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY))
 
 
 def proxy_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -72,7 +73,7 @@ def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     for cluster, component in ciliums(scene):
         host, port = scene.value(component, "k8sServiceHost"), scene.value(component, "k8sServicePort")
         replaces = scene.value(component, "kubeProxyReplacement")
-        enabled, prism = _prism(cluster)
+        prism = talos_facts.kube_prism(cluster)
         if host is None:
             if _is_on(replaces) and are_values_known(component):
                 message = "Cilium replaces kube-proxy and is not told where the API server is: it never starts"
@@ -80,10 +81,12 @@ def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             continue
         if str(host.value) not in ("localhost", "127.0.0.1", "::1"):
             continue
-        wanted = str(prism)
-        if not enabled:
+        if not prism.is_known:
+            continue
+        wanted = str(prism.value)
+        if not prism.value:
             yield _finding(
-                rule, component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled"
+                rule, component, host, f"Cilium asks {host.value} for the API server, and KubePrism is off: {prism}"
             )
         elif port is None and are_values_known(component):
             yield _finding(
@@ -91,16 +94,6 @@ def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             )
         elif port is not None and str(port.value) != wanted:
             yield _finding(rule, component, port, f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}")
-
-
-def _prism(cluster: Cluster) -> tuple[bool, int]:
-    enabled, port = True, _PRISM_PORT
-    for part in cluster.parts:
-        said = part.config.get("machine", "features", "kubePrism", "enabled")
-        enabled = said if isinstance(said, bool) else enabled
-        number = part.config.get("machine", "features", "kubePrism", "port")
-        port = number if isinstance(number, int) else port
-    return enabled, port
 
 
 def cgroup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:

@@ -131,7 +131,7 @@ def _stated(rule: AuditRule, scene: PlatformView, cluster: str, nodes: int, coun
             continue
         wanted = at(item.value, "spec", "replicas")
         obj = Object(item.value)
-        takes_all = known.cluster.schedules_on_control_planes is True or pod_needs.tolerates_control_planes(obj)
+        takes_all = known.schedules_on_control_planes.value or pod_needs.tolerates_control_planes(obj)
         able = nodes if takes_all else known.workers
         reason = pod_needs.one_per_node(obj)
         if isinstance(wanted, int) and reason and 0 < able < wanted:
