@@ -96,12 +96,12 @@ def kube_prism(cluster: Cluster) -> Fact[int]:
 
 _OFF = {
     TalosField.CNI: ("cluster.network.cni.name: none", "delete the document KubeFlannelCNIConfig ($patch: delete)"),
-    TalosField.KUBE_PROXY: ("cluster.proxy.disabled: true", "enabled: false in a KubeProxyConfig document"),
-    TalosField.CORE_DNS: ("cluster.coreDNS.disabled: true", "enabled: false in a KubeCoreDNSConfig document"),
+    TalosField.KUBE_PROXY: ("cluster.proxy.disabled: true", "set enabled: false in a KubeProxyConfig document"),
+    TalosField.CORE_DNS: ("cluster.coreDNS.disabled: true", "set enabled: false in a KubeCoreDNSConfig document"),
 }
 _TAINT = (
     "cluster.allowSchedulingOnControlPlanes: true",
-    f"no taint {CONTROL_PLANE_TAINT} in a KubeNodeConfig document ($patch: delete on its key)",
+    f"leave the taint {CONTROL_PLANE_TAINT} out of the KubeNodeConfig document ($patch: delete on its key)",
 )
 
 
@@ -112,11 +112,7 @@ def how_to_turn_off(cluster: Cluster, field: TalosField) -> str:
     """
     legacy, document = _TAINT if field is TalosField.SCHEDULES else _OFF[field]
     if has_documents(cluster):
-        return (
-            f"In the machine config, set {document}."
-            if "delete the" not in document
-            else f"In the machine config, {document}."
-        )
+        return f"In the machine config, {document}."
     line = versions.minor(cluster.talos)
     if cluster.base is ConfigBase.GENERATED and (line is None or line >= DOCUMENTS):
         return f"In the machine config, set {legacy}; in configs generated for Talos 1.14 or later, {document} instead."
