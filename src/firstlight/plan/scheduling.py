@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 from firstlight.document.within import at
+from firstlight.model import talos_facts
 from firstlight.model.component import Component, Phase, Side
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.rendition import Object
+from firstlight.model.talos_facts import TalosField
 from firstlight.plan import cluster_facts, pod_needs
 from firstlight.plan.cluster_facts import ClusterFacts
 
 _FIELD = "schedules_on_control_planes"
-_ALLOW = "Set cluster.allowSchedulingOnControlPlanes: true"
 
 
 def problems(known: ClusterFacts) -> Iterator[Diagnostic]:
@@ -20,11 +21,8 @@ def problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     for component in known.bootstrap:
         if component.phase == Phase.CRDS:
             continue
-        if (
-            known.workers == 0
-            and known.schedules_on_control_planes.is_known
-            and not known.schedules_on_control_planes.value
-        ):
+        takes = known.schedules_on_control_planes
+        if known.workers == 0 and takes.is_known and not takes.value:
             yield from _unschedulable(known, component)
         yield from _alone(known, component)
 
@@ -65,11 +63,12 @@ def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Diagno
         return
     who = ", ".join(f"{each.id.kind} {each.id.name}" for each in refused[:3]) or "its pods"
     more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
-    is_engine = component.role == "engine"
+    takes = known.schedules_on_control_planes
     workers = [Evidence(each.message, each.place, where=known.cluster.name) for each in known.unlisted]
     yield Diagnostic(
         code="pods-unschedulable",
-        severity=Severity.ERROR if (is_engine or refused) and not workers else Severity.WARNING,
+        # What a chart tolerates by default is not known before it is rendered.
+        severity=Severity.ERROR if refused and not workers and takes.is_certain else Severity.WARNING,
         message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
         evidence=(
             Evidence(
@@ -78,9 +77,10 @@ def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Diagno
                 where=component.name,
             ),
             *(workers or [Evidence("has no workers", known.cluster.place, where=known.cluster.name)]),
-            Evidence("does not allow scheduling on control planes", known.said(_FIELD), where=known.cluster.name),
+            Evidence(f"control planes take workloads: {takes}", known.said(_FIELD), where=known.cluster.name),
         ),
-        fix=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pod_needs.CONTROL_PLANE_TAINT}.",
+        fix=f"{talos_facts.how_to_turn_off(known.cluster, TalosField.SCHEDULES)} Or add a worker, or let "
+        f"{component.name} tolerate {pod_needs.CONTROL_PLANE_TAINT}.",
         subject=component.name,
     )
 

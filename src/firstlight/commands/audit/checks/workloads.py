@@ -129,6 +129,8 @@ def _stated(rule: AuditRule, scene: PlatformView, cluster: str, nodes: int, coun
     for item in scene.of_cluster(cluster, "apps/Deployment", "apps/StatefulSet"):
         if item.origin.side is not Side.BOOTSTRAP:
             continue
+        if not known.schedules_on_control_planes.is_known:
+            continue
         wanted = at(item.value, "spec", "replicas")
         obj = Object(item.value)
         takes_all = known.schedules_on_control_planes.value or pod_needs.tolerates_control_planes(obj)
