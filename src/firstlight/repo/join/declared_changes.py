@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
+from firstlight.model.cluster import Cluster, ConfigBase, Engine, Machine, MachineRole, Network
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
@@ -48,6 +48,7 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             branch=gitops.branch,
             path=_clean(each.path),
             machines=tuple(_machines(declaration, name, each)),
+            base=ConfigBase.UNKNOWN if isinstance(each.machines, str) or not each.machines else ConfigBase.GENERATED,
             files=tuple(Place(_clean(path)) for _, listed in _patch_files(each) for path in listed),
             network=Network(**network),
             talos=each.talos,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firstlight.model.cluster import Cluster, Network
+from firstlight.model.cluster import Cluster, ConfigBase, Network
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo.declaration import declaration_form
@@ -188,6 +188,8 @@ def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Diagnost
         settings |= part.settings
     whole = Cluster(
         name=name, place=first.place, machines=machines, network=Network(**network), settings=settings, files=files,
+        base=next((each.base for each in parts if each.base is not ConfigBase.UNKNOWN), ConfigBase.UNKNOWN),
+        unread=tuple(dict.fromkeys(found for each in parts for found in each.unread)),
         said=said, documents=documents, parts=tuple(part for each in parts for part in each.parts), **facts,
     )  # fmt: skip
     return whole, diagnostics

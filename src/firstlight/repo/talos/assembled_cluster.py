@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.cluster import Cluster, Machine, MachinePart, MachineRole, Network
-from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.cluster import Cluster, ConfigBase, Machine, MachinePart, MachineRole, Network
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.talos import config_facts, document_kinds, exposed_secrets, manifest_origins
@@ -40,8 +40,11 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
     for each in declarations:
         files |= each.kinds
     network = {key.removeprefix("network."): fact.value for key, fact in chosen.items() if key.startswith("network.")}
+    bases = {each.base for each in declarations}
     whole = Cluster(
         name=name,
+        base=next((each for each in _BASES if each in bases), ConfigBase.UNKNOWN),
+        unread=tuple(dict.fromkeys(_unread(tree, declarations, files))),
         place=declarations[0].place,
         machines=machines,
         network=Network(**network),
@@ -66,6 +69,24 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
         unreached=origins.unreached,
         diagnostics=tuple(dict.fromkeys(everything)),
     )
+
+
+_BASES = (ConfigBase.WHOLE, ConfigBase.GENERATED)
+_HIDES = frozenset({
+    "cluster-unclear", "omni-file-missing", "omni-file-unreadable", "omni-yaml-wrong", "talm-chart-not-rendered", "talos-config-encrypted", "talos-file-missing",
+    "talos-template-hole", "talos-template-wrong",
+})  # fmt: skip
+"""Codes of what may hide any part of a machine config."""
+
+
+def _unread(tree: WorkTree, declarations: Iterable[TalosDeclaration], files: Mapping[str, Any]) -> Iterable[Diagnostic]:
+    """What shapes the machine configs and was not read."""
+    for each in declarations:
+        yield from each.unread
+        yield from (found for found in each.diagnostics if found.code in _HIDES)
+    for found in tree.diagnostics:
+        if found.severity is Severity.ERROR and found.places and found.place.path in files:
+            yield found
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import enum
 import posixpath
 from collections.abc import Mapping
 
-from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.cluster import ConfigBase, Machine, MachineRole
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo.talos.config_facts import Fact
@@ -58,6 +58,8 @@ class TalosDeclaration:
     """Empty where nothing names it."""
     place: Place
     style: TalosStyle
+    base: ConfigBase = ConfigBase.GENERATED
+    """What its machine configs begin with."""
     machines: tuple[Machine, ...] = ()
     facts: tuple[Fact, ...] = ()
     """What is said in fields of the tool's own."""

@@ -176,6 +176,7 @@ def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Diagnostic, ..
 def _from_skeleton(
     path: str, found: Skeleton, diagnostics: tuple[Diagnostic, ...], *, rendered: str | None = None
 ) -> TalosFile:
+    diagnostics = (*diagnostics, *_holes(path, found))
     contents = yaml_reader.read(found.text.encode(errors="replace"), path)
     documents, problems = contents.documents, contents.diagnostics
     if rendered is not None:
@@ -184,6 +185,15 @@ def _from_skeleton(
     return TalosFile(
         path, documents, found.unknowns, found.conditional, (*diagnostics, *_softened(problems)), is_template=True
     )
+
+
+def _holes(path: str, found: Skeleton) -> Iterator[Diagnostic]:
+    """Lines that are nothing but an unknown value: they may hold any document or field."""
+    for number, line in enumerate(found.text.split("\n"), 1):
+        if unknown_values.has_mark(line) and not unknown_values.without_marks(line).strip(" -"):
+            source = unknown_values.restore(line, found.unknowns).strip()
+            message = f"this line is whatever {source} comes to, which may be any part of a config"
+            yield Diagnostic.unknown("talos-template-hole", message, at=Place(path, number))
 
 
 def _with_places(rendered: tuple[YamlDocument, ...], templates: tuple[YamlDocument, ...]) -> tuple[YamlDocument, ...]:

@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.cluster import ConfigBase, Machine, MachineRole
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo.talos import config_facts, config_files, document_kinds, loose_files
@@ -16,6 +16,9 @@ from firstlight.repo.work_tree import WorkTree
 _SCRIPT = re.compile(
     r"(^|/)(\.?[Tt]askfile[^/]*|\.?[Jj]ustfile|[Mm]akefile|[^/]+\.(just|sh|bash|mk))$|(^|/)\.?taskfiles?/.+\.ya?ml$"
 )
+
+
+_GENERATES = re.compile(r"\btalosctl\b[^\n]*\bgen(?:erate)?\s+config\b")
 
 
 def scripts_naming(tree: WorkTree, names: Iterable[str]) -> dict[str, str]:
@@ -51,9 +54,19 @@ def read(tree: WorkTree, loose: Sequence[LooseFile]) -> list[TalosDeclaration]:
     counted, diagnostics = _without_rivals(tree, loose)
     found = []
     for group in _groups(counted):
-        found.append(_declaration(group, diagnostics))
+        found.append(dataclasses.replace(_declaration(group, diagnostics), base=_base(tree, group)))
         diagnostics = []
     return found
+
+
+def _base(tree: WorkTree, group: _Group) -> ConfigBase:
+    """What patches are applied to: whole configs of the group, or what a script generates."""
+    if any(each.is_whole for each in group.files):
+        return ConfigBase.WHOLE
+    for path in tree.files:
+        if _SCRIPT.search(path) and _GENERATES.search(tree.text(path) or ""):
+            return ConfigBase.GENERATED
+    return ConfigBase.UNKNOWN
 
 
 def _groups(loose: Sequence[LooseFile]) -> list[_Group]:
