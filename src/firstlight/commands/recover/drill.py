@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from firstlight import errors
-from firstlight.cli import install_tools, output
+from firstlight.cli import install_tools, output, which_cluster, which_repo
 from firstlight.cli.follow_run import Form
 from firstlight.clients import atomic_file
 from firstlight.commands.node import machine_ready
@@ -73,8 +73,23 @@ def drill(
     return 0 if found.is_fine else ExitCode.FAILED
 
 
-def listed(form: Form) -> int:
-    """Print the scenarios."""
+def drill_or_list(
+    cluster: str, scenario: str, *, root: Path | None, charts: Path | None, offline: bool, keep: bool, form: Form
+) -> int:
+    """Practise a recovery, or print the scenarios; the exit code.
+
+    Raises:
+        errors.UsageError: There is no such scenario.
+        errors.Refused: It cannot be rehearsed, or the cluster has nothing of that kind to break.
+    """
+    if scenario == LIST:
+        return _listed(form)
+    platform = which_repo.platform(root)
+    one = which_cluster.cluster_of(platform, cluster)
+    return drill(platform, one, scenario, charts=charts, offline=offline, keep=keep, form=form)
+
+
+def _listed(form: Form) -> int:
     rows = [(each.id, each.what, each.how, each.option) for each in FAULTS.values()]
     data = [{"id": id, "what": what, "how": how, "option": option} for id, what, how, option in rows]
     output.answer(form, recover_text.drill_list(rows, columns=table.terminal_columns()), data)

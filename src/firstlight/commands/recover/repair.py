@@ -90,6 +90,12 @@ class RecoverRequest:
     """Whose backups are restored besides one's own, by fingerprint."""
     unsigned: tuple[str, ...] = ()
     """Backups and files that are restored although nobody signed them, by name."""
+    pin: str = ""
+    """The certificate that the console of the machine shows, by fingerprint."""
+    is_merged: bool = False
+    """Whether access is also added to the user's own files."""
+    kubeconfig: Path | None = None
+    is_offline: bool = False
 
 
 def check(cluster: Cluster, wishes: RecoverRequest) -> None:
