@@ -17,7 +17,7 @@ from firstlight.clients import kube, talosctl
 from firstlight.commands.backup import backup_store
 from firstlight.commands.doctor import examine
 from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
-from firstlight.commands.recover import data, options, repair, text
+from firstlight.commands.recover import options, repair, text
 from firstlight.commands.recover.assessment import Assessment, LocalMeans, RecoveryContext
 from firstlight.commands.recover.repair import RecoverRequest
 from firstlight.drawing import table
@@ -64,7 +64,7 @@ async def assess_or_repair(name: str, wishes: RecoverRequest, *, root: Path | No
     finally:
         await means.close()
     shown = text.text(found, now=means.now(), columns=table.terminal_columns())
-    output.answer(wishes.form, shown, data.data(found))
+    output.answer(wishes.form, shown, text.data(found))
     if found.is_blind:
         return BLIND
     return BROKEN if found.causes else 0
