@@ -13,7 +13,7 @@ from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, DirectorySource, namespace
 from firstlight.plan import cluster_facts
 from firstlight.repo import file_patch, overlaid_tree
-from firstlight.repo.field_edits import chart_edits, field_steps, manifest_edits, object_edits
+from firstlight.repo.field_edits import chart_edits, field_steps, manifest_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo
 from firstlight.repo.field_edits.edit_candidates import RANKS_OF_VALUE, EditCandidate, FoundEdits, WantedField
 from firstlight.repo.overlaid_tree import OverlaidTree
@@ -159,7 +159,7 @@ async def _candidates(
         yield Diagnostic.warning("edit-secret-refused", why)
         return
     if home is None:
-        for each in object_edits.new_object(repo, wish, component=component) if wish.is_new else ():
+        for each in manifest_edits.new_object(repo, wish, component=component) if wish.is_new else ():
             yield each
         return
     where, side = home
@@ -173,7 +173,7 @@ async def _candidates(
                 ):  # fmt: skip
                     yield each
             elif isinstance(source, DirectorySource) and wish.is_gone:
-                for each in object_edits.gone_object(repo, wish, origin, value=value):
+                for each in manifest_edits.gone_object(repo, wish, origin, value=value):
                     yield each
             elif isinstance(source, DirectorySource):
                 for each in manifest_edits.of_origin(repo, wish, origin, value=value):
