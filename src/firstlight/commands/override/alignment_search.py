@@ -43,16 +43,9 @@ class EditSearch:
 
 
 async def search_edit(
-    wish: WantedField,
-    renderings: Renderings,
-    state: RenderedRepo,
-    *,
-    wishes: Sequence[WantedField],
-    cluster: str,
-    origin_state: RenderedRepo,
-    component: str = "",
-    is_made: bool = False,
-) -> EditSearch:
+    wish: WantedField, renderings: Renderings, state: RenderedRepo, *, wishes: Sequence[WantedField], cluster: str,
+    origin_state: RenderedRepo, component: str = "", is_made: bool = False,
+) -> EditSearch:  # fmt: skip
     """Look for an edit.
 
     Args:
@@ -99,15 +92,9 @@ async def search_edit(
 
 
 async def _tried(
-    files: Files,
-    wish: WantedField,
-    renderings: Renderings,
-    first: RenderedRepo,
-    *,
-    wishes: Sequence[WantedField],
-    cluster: str,
-    home: Component | None,
-) -> tuple[RenderedRepo | None, str]:
+    files: Files, wish: WantedField, renderings: Renderings, first: RenderedRepo, *, wishes: Sequence[WantedField],
+    cluster: str, home: Component | None,
+) -> tuple[RenderedRepo | None, str]:  # fmt: skip
     """The repo with an edit, if it does what it is for; and why it is not taken though it would do that."""
     if home is not None:
         names = {(cluster, home.name)}
@@ -141,14 +128,9 @@ def _home(state: RenderedRepo, wish: WantedField, cluster: str) -> tuple[Compone
 
 
 async def _candidates(
-    repo: ClusterRepo,
-    wish: WantedField,
-    home: tuple[Component, Side] | None,
-    *,
-    renderings: Renderings,
-    state: RenderedRepo,
-    component: str,
-) -> AsyncIterator[EditCandidate | Diagnostic]:
+    repo: ClusterRepo, wish: WantedField, home: tuple[Component, Side] | None, *, renderings: Renderings, state:
+    RenderedRepo, component: str,
+) -> AsyncIterator[EditCandidate | Diagnostic]:  # fmt: skip
     if wish.object.is_secret:
         for each in _of_secret(repo, wish):
             yield each

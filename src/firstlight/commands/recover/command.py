@@ -1,13 +1,13 @@
 """``firstlight recover``: what is broken, what only follows from it, and the way back, carried out if one is chosen."""
 
 from pathlib import Path
-from typing import Literal
 
 import click
 
 from firstlight import errors
 from firstlight.cli import options, output
 from firstlight.cli.options import repo_option
+from firstlight.cli.output import Form
 
 OPTIONS = (
     "talosconfig", "kubeconfig", "rerun", "cni", "engine", "pending-release", "rebuild-machine", "etcd-quorum",
@@ -58,7 +58,7 @@ def recover(
     cluster: str, option: str | None, what: str, scenario: str, keep: bool, dry_run: bool, yes: bool, pin: str,
     signers: tuple[str, ...], unsigned: tuple[str, ...],
     merge: bool, timeout: float, kubeconfig: Path | None, charts: Path | None, offline: bool,
-    root: Path | None, form: Literal["text", "json"],
+    root: Path | None, form: Form,
 ) -> int:  # fmt: skip
     """Assess a broken cluster from the outside in, or carry out the way back that was chosen with --do.
 

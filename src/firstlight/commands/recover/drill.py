@@ -17,7 +17,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.cli import install_tools, output, which_cluster, which_repo
-from firstlight.cli.follow_run import Form
+from firstlight.cli.output import Form
 from firstlight.clients import atomic_file, kube
 from firstlight.commands.node import machine_ready
 from firstlight.commands.recover import assess, drill_context, machine_faults, object_faults, repair

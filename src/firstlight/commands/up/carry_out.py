@@ -10,7 +10,7 @@ from firstlight.cli import diagnostic_data, follow_run, output, screen, which_cl
 from firstlight.cli import means as cli_means
 from firstlight.cli.confirm import agreed
 from firstlight.cli.exit_codes import exit_code
-from firstlight.cli.follow_run import Form
+from firstlight.cli.output import Form
 from firstlight.commands.plan import text
 from firstlight.commands.up import up
 from firstlight.commands.up.up import PreparedRun, reached
