@@ -22,6 +22,8 @@ ALLOWED = {
     ("lab/standins/standin_vaults.py", "counts.get(item.title, 0)"): "the title of an item in 1Password",
     ("lab/standins/standin_vaults.py", "counts[item.title]"): "the title of an item in 1Password",
     ("lab/standins/connect.py", "item.title == value"): "the title of an item in 1Password",
+    ("repo/changes/file_documents.py", "_LINE.search(str(error))"): "tomllib tells the line in its message alone",
+    ("repo/move_edits/move_proposal.py", "entry.get('why') != wish.why"): "the why of a declaration is data",
 }
 """File and branch, and why it may be there."""
 BUDGET: dict[str, int] = {
@@ -44,9 +46,8 @@ BUDGET: dict[str, int] = {
     "render/inline": 2,
     "repo": 2,
     "repo/argocd": 1,
-    "repo/changes": 2,
+    "repo/changes": 1,
     "repo/join": 2,
-    "repo/move_edits": 1,
     "repo/scripts": 1,
     "repo/talos": 1,
 }

@@ -17,7 +17,7 @@ from firstlight.repo.field_edits import chart_edits, field_steps, manifest_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo
 from firstlight.repo.field_edits.edit_candidates import RANKS_OF_VALUE, EditCandidate, FoundEdits, WantedField
 from firstlight.repo.overlaid_tree import OverlaidTree
-from firstlight.repo.secrecy import key_files
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 _MOST = 60
@@ -190,15 +190,15 @@ def _made(state: RenderedRepo, found: EditCandidate) -> tuple[Files, str]:
 def _unfit(tree: WorkTree, path: str, content: bytes | None) -> str:
     """Why a file is not edited; empty if nothing is in the way."""
     before = tree.bytes(path) if tree.is_file(path) else None
-    if before is not None and key_files.has_clear_secrets(tree, path):
+    if before is not None and clear_secrets.has_clear_secrets(tree, path):
         return f"{path} has secrets in clear, which a diff would show"
     # What is around an edit is shown without secrets; what is written may be none.
     added = file_patch.unified_diff(path, before, content or b"").splitlines()[2:]
-    if key_files.tells_secret("\n".join(each[1:] for each in added if each.startswith("+"))):
+    if clear_secrets.tells_secret("\n".join(each[1:] for each in added if each.startswith("+"))):
         return "what would be written looks like a secret"
     if content is not None and before is None:
         after = OverlaidTree(tree, {path: content})
-        if key_files.has_clear_secrets(after, path):
+        if clear_secrets.has_clear_secrets(after, path):
             return "it would be a Secret in clear"
     return ""
 

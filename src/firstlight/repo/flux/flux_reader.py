@@ -19,9 +19,9 @@ from firstlight.repo.flux import (
     post_build,
 )
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
+from firstlight.repo.flux.flux_kustomizations import FluxSource, OwnSources, source_ref
 from firstlight.repo.flux.flux_objects import entries, mapping, text
 from firstlight.repo.flux.flux_scan import FluxScan
-from firstlight.repo.flux.flux_sources import FluxSource, OwnSources, source_ref
 from firstlight.repo.flux.flux_tree import Reached
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.reader_result import ReaderResult

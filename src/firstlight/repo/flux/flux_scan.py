@@ -19,8 +19,8 @@ from firstlight.model.place import Place
 from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, helm_releases
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
+from firstlight.repo.flux.flux_kustomizations import FluxSources
 from firstlight.repo.flux.flux_objects import mapping, spec, text
-from firstlight.repo.flux.flux_sources import FluxSources
 from firstlight.repo.flux.post_build import VariableHolders
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import YAML, WorkTree

@@ -16,8 +16,8 @@ from firstlight.model.platform import Platform
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts, move_analysis
 from firstlight.repo.declaration import declaration_form
-from firstlight.repo.move_edits import engine_files, owner_edits
-from firstlight.repo.move_edits.engine_files import MergeValues
+from firstlight.repo.move_edits import new_files, owner_edits
+from firstlight.repo.move_edits.new_files import MergeValues
 from firstlight.repo.work_tree import YAML, WorkTree
 
 _INLINE = ("cluster", "inlineManifests")
@@ -147,7 +147,7 @@ def propose_move(platform: Platform, tree: WorkTree, wish: MoveRequest, *, merge
     ]
     bare = [each for each in mine if not each.halves[1]]
     if bare and wish.seat is not Seat.KEPT:
-        brought = engine_files.propose_engine_files(platform, tree, bare, merge=merge, home=wish.home)
+        brought = new_files.propose_engine_files(platform, tree, bare, merge=merge, home=wish.home)
         if brought.by_hand:
             return brought  # what Git does not have stays in bootstrap
         parts.append(brought)
