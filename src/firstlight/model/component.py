@@ -151,6 +151,8 @@ class SecretNeed:
     place: Place
     why: str
     """``decrypts …``, ``credentials of …``, ``what the store … logs in with``."""
+    is_decryption: bool = False
+    """It has the keys that decrypt what Git holds encrypted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,6 @@ from firstlight.model.source import ChartSource, SeveralSources, Source
 from firstlight.plan import pod_needs
 
 BOOTSTRAP_PHASES = (Phase.MACHINE, Phase.INLINE, Phase.CRDS, Phase.CORE, Phase.ENGINE)
-_MACHINE_CLASS = "machine class"
-"""What a diagnostic speaks of where Omni chooses machines, as the reader of its templates says it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,9 +137,7 @@ def _unlisted(platform: Platform, cluster: Cluster) -> tuple[Diagnostic, ...]:
     places = [cluster.place, *cluster.files, *(each.place for each in cluster.machines)]
     paths = {each.path for each in places}
     return tuple(
-        each
-        for each in platform.diagnostics
-        if each.severity == Severity.UNKNOWN and _MACHINE_CLASS in each.message and each.place.path in paths
+        each for each in platform.diagnostics if each.code == "omni-machine-class" and each.place.path in paths
     )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import program_path
 from firstlight.clients.git import Git, git_errors, repository
-from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 
 FILES = 50_000
@@ -66,24 +66,30 @@ def _asked(root: Path) -> tuple[list[str] | None, list[Diagnostic]]:
         found = repository.locate(root)
     except git_errors.GitPointsElsewhere as error:
         return None, [
-            _diagnostic(".git", Severity.WARNING, f"not followed, so that ignored files are read too: {error.detail}")
+            Diagnostic.warning(
+                "ignored-files-read",
+                f"not followed, so that ignored files are read too: {error.detail}",
+                at=Place(".git"),
+            )
         ]
     except git_errors.NotARepository:
         return None, []
     program = program_path.find("git")
     if found.work_tree is None or program is None:
         why = "git is not installed" if found.work_tree else "it is no work tree"
-        return None, [_diagnostic(".", Severity.WARNING, f"ignored files are read too, since {why}")]
+        return None, [_ignored_too(why)]
     try:
         # Readers are plain functions, perhaps called where an event loop runs: Git is awaited in a thread of its own.
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             names = pool.submit(asyncio.run, Git(Path(program)).ls_files(root)).result()
     except errors.FirstlightError as error:
-        return None, [
-            _diagnostic(".", Severity.WARNING, f"ignored files are read too, since git could not list them: {error}")
-        ]
+        return None, [_ignored_too(f"git could not list them: {error}")]
     # A directory that the repository around it ignores is read as if it stood alone.
     return (None, []) if not names and found.work_tree != root else (list(names), [])
+
+
+def _ignored_too(why: str) -> Diagnostic:
+    return Diagnostic.warning("ignored-files-read", f"ignored files are read too, since {why}", at=Place("."))
 
 
 def _walked(root: Path) -> tuple[list[str], list[Diagnostic]]:
@@ -108,7 +114,9 @@ def _walked(root: Path) -> tuple[list[str], list[Diagnostic]]:
                 elif depth < DEPTH:
                     waiting.append((path, depth + 1))
                 else:
-                    diagnostics.append(_diagnostic(path, Severity.ERROR, f"left out: deeper than {DEPTH} directories"))
+                    diagnostics.append(
+                        Diagnostic.error("path-too-deep", f"left out: deeper than {DEPTH} directories", at=Place(path))
+                    )
             elif entry.name != ".git":
                 found.append(path)
         _check_number(root, len(found))
@@ -147,7 +155,8 @@ def _unreadable(root: Path, names: Iterable[str]) -> list[Diagnostic]:
 
 def _closed(path: str, error: OSError) -> Diagnostic:
     why = (error.strerror or str(error)).lower()
-    return _diagnostic(_printable(path) or ".", Severity.ERROR, f"the directory cannot be read: {why}")
+    place = Place(_printable(path) or ".")
+    return Diagnostic.error("directory-unreadable", f"the directory cannot be read: {why}", at=place)
 
 
 def _sorted_out(root: Path, names: Iterable[str], diagnostics: list[Diagnostic]) -> FileListing:
@@ -156,9 +165,13 @@ def _sorted_out(root: Path, names: Iterable[str], diagnostics: list[Diagnostic])
     links: list[str] = []
     closed: dict[Diagnostic, None] = {}
     for name in names:
-        if not name.isprintable() or name.count("/") > DEPTH:
-            why = f"it is deeper than {DEPTH} directories" if name.isprintable() else "its name cannot be printed"
-            diagnostics.append(_diagnostic(_printable(name), Severity.ERROR, f"left out: {why}"))
+        if not name.isprintable():
+            message = "left out: its name cannot be printed"
+            diagnostics.append(Diagnostic.error("name-not-printable", message, at=Place(_printable(name))))
+            continue
+        if name.count("/") > DEPTH:
+            message = f"left out: it is deeper than {DEPTH} directories"
+            diagnostics.append(Diagnostic.error("path-too-deep", message, at=Place(name)))
             continue
         try:
             mode = os.lstat(f"{root}/{name}").st_mode
@@ -174,9 +187,10 @@ def _sorted_out(root: Path, names: Iterable[str], diagnostics: list[Diagnostic])
         elif stat.S_ISDIR(mode):
             why = "a submodule" if not name.endswith("/") else "a Git repository of its own"
             message = f"left out: {why}, whose files belong to another repository"
-            diagnostics.append(_diagnostic(name.rstrip("/"), Severity.UNKNOWN, message))
+            diagnostics.append(Diagnostic.unknown("repo-in-repo-not-read", message, at=Place(name.rstrip("/"))))
         else:
-            diagnostics.append(_diagnostic(name, Severity.ERROR, "left out: neither a file nor a directory"))
+            message = "left out: neither a file nor a directory"
+            diagnostics.append(Diagnostic.error("file-not-regular", message, at=Place(name)))
     diagnostics += [each for each in closed if each not in diagnostics]
     _check_number(root, len(files) + len(links))
     resolved = _resolved(root, links, diagnostics)
@@ -206,33 +220,37 @@ def _resolved(root: Path, links: Iterable[str], diagnostics: list[Diagnostic]) -
             target = _printable(os.readlink(root / link))
         except OSError:
             continue  # gone since it was listed
-        inside, why = _inside(root, link)
-        if inside:
-            found[link] = inside
+        inside = _inside(root, link, target)
+        if isinstance(inside, Diagnostic):
+            diagnostics.append(inside)
         else:
-            outside = why.startswith("out of")
-            grade = Severity.ERROR if outside else Severity.WARNING
-            hint = "keep a copy in the repo instead" if outside else ""
-            diagnostics.append(_diagnostic(link, grade, f"the link to {target} leads {why}, and is not followed", hint))
+            found[link] = inside
     return found
 
 
-def _inside(root: Path, link: str) -> tuple[str, str]:
-    """Where a link leads in the tree, or where else it leads."""
+def _inside(root: Path, link: str, target: str) -> str | Diagnostic:
+    """Return where a link leads in the tree, or a diagnostic about where else it leads."""
+    outside = "out of the repo"
     try:
         real = (root / link).resolve(strict=True)
+        inside = real.relative_to(root).as_posix() if real.is_relative_to(root) else ""
+        if inside == ".git" or inside.startswith(".git/"):
+            inside, outside = "", "out of the repo's files, into Git's own"
+        is_circular = bool(inside) and (inside == "." or link.startswith(f"{inside}/"))
     except RuntimeError:
-        return "", "in a circle"
+        is_circular = True
     except OSError as error:
-        return "", "in a circle" if error.errno == errno.ELOOP else "nowhere"
-    if not real.is_relative_to(root):
-        return "", "out of the repo"
-    inside = real.relative_to(root).as_posix()
-    if inside == ".git" or inside.startswith(".git/"):
-        return "", "out of the repo's files, into Git's own"
-    if inside == "." or link.startswith(f"{inside}/"):
-        return "", "in a circle"
-    return inside, ""
+        is_circular = error.errno == errno.ELOOP
+        if not is_circular:
+            message = f"the link to {target} leads nowhere, and is not followed"
+            return Diagnostic.warning("link-broken", message, at=Place(link))
+    if is_circular:
+        message = f"the link to {target} leads in a circle, and is not followed"
+        return Diagnostic.warning("link-circular", message, at=Place(link))
+    if not inside:
+        message = f"the link to {target} leads {outside}, and is not followed"
+        return Diagnostic.error("link-outside", message, at=Place(link), fix="keep a copy in the repo instead")
+    return inside
 
 
 def _is_below(name: str, links: frozenset[str]) -> bool:
@@ -251,7 +269,3 @@ def _check_number(root: Path, number: int) -> None:
 
 def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)
-
-
-def _diagnostic(path: str, severity: Severity, message: str, hint: str = "") -> Diagnostic:
-    return Diagnostic(code="?", severity=severity, message=message, places=(Place(path),), fix=hint)

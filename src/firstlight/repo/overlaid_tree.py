@@ -56,7 +56,8 @@ class OverlaidTree(WorkTree):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(path), written))
             if target.startswith(("/", "..")) or target in (".", path):
                 message = f"the link to {written[:120]} leads out of the repo or in a circle, and is not followed"
-                diagnostics.append(Diagnostic.warning("?", message, at=Place(path)))
+                code = "link-circular" if target in (".", path) else "link-outside"
+                diagnostics.append(Diagnostic.warning(code, message, at=Place(path)))
             else:
                 links[path] = target
         self._say(diagnostics)
@@ -69,10 +70,16 @@ class OverlaidTree(WorkTree):
         if data is not None:
             if len(data) <= SIZE:
                 return data
-            self._say([Diagnostic.error("?", f"not read, since it has more than {SIZE >> 20} MiB", at=Place(real))])
+            self._say(
+                [
+                    Diagnostic.error(
+                        "file-too-large", f"not read, since it has more than {SIZE >> 20} MiB", at=Place(real)
+                    )
+                ]
+            )
             return None
         if real not in self._names:
-            self._say([Diagnostic.error("?", "there is no such file", at=Place(real))])
+            self._say([Diagnostic.error("file-missing", "there is no such file", at=Place(real))])
             return None
         data = self._below.bytes(real)
         if data is None:

@@ -18,7 +18,6 @@ from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
 from firstlight.repo.reader_result import ReaderResult
-from firstlight.repo.talos import plain_configs
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -72,9 +71,7 @@ def _read(tree: WorkTree) -> Platform:
 def _unanswered(diagnostics: Sequence[Diagnostic], clusters: Sequence[Cluster]) -> set[Diagnostic]:
     """Diagnostics without those that another reader answers: machines may be named elsewhere than in their configs."""
     answered = {place.path for each in clusters if each.machines for place in each.files}
-    return {
-        each for each in diagnostics if each.message != plain_configs.NO_MACHINES or each.place.path not in answered
-    }
+    return {each for each in diagnostics if each.code != "machines-unnamed" or each.place.path not in answered}
 
 
 def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult]:
@@ -121,7 +118,7 @@ def _components(
         components += mine
         diagnostics += [
             Diagnostic.error(
-                "?", f"{each.name} needs {need.id}, which nothing deploys in {cluster.name}", at=need.place
+                "missing-need", f"{each.name} needs {need.id}, which nothing deploys in {cluster.name}", at=need.place
             )
             for each in mine
             for need in each.missing
@@ -200,7 +197,7 @@ def inferred_foundation(components: Sequence[Component]) -> tuple[FoundationSecr
 
 def _usual(need: SecretNeed) -> tuple[str, ...]:
     """The keys that such a Secret has everywhere."""
-    return ("age.agekey",) if need.why.startswith("decrypts") else ()
+    return ("age.agekey",) if need.is_decryption else ()
 
 
 def _needs(components: Sequence[Component]) -> Iterator[tuple[str, SecretNeed]]:

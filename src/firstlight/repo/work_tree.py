@@ -160,7 +160,7 @@ class WorkTree:
         """A file's text; None, and a diagnostic, where it is none."""
         data = self.bytes(path)
         if data is not None and b"\0" in data[:8192]:
-            self._say([Diagnostic.error("?", "this is no text", at=Place(path))])
+            self._say([Diagnostic.error("file-not-text", "this is no text", at=Place(path))])
             return None
         return None if data is None else data.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
 
@@ -187,17 +187,17 @@ class WorkTree:
 
     def _read(self, path: str) -> builtins.bytes | None:
         if path not in self._names:
-            self._say([Diagnostic.error("?", "there is no such file", at=Place(path))])
+            self._say([Diagnostic.error("file-missing", "there is no such file", at=Place(path))])
             return None
         try:
             data = self._opened.read(path, SIZE)
         except OSError as error:
             message = f"the file cannot be read: {error.strerror or error}"
-            self._say([Diagnostic.error("?", message, at=Place(path))])
+            self._say([Diagnostic.error("file-unreadable", message, at=Place(path))])
             return None
         if data is None:
             message = f"not read, since it has more than {SIZE >> 20} MiB"
-            self._say([Diagnostic.error("?", message, at=Place(path))])
+            self._say([Diagnostic.error("file-too-large", message, at=Place(path))])
         return data
 
 

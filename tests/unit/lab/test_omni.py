@@ -14,6 +14,7 @@ from firstlight import errors
 from firstlight.lab.machines import machine_settings
 from firstlight.lab.omni import omni_configs
 from firstlight.repo.omni import go_yaml, omni_parser, omni_template
+from firstlight.repo.omni.go_yaml import OmniTemplateError
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "omni").glob("*/expected.yaml"))
 HEAD = "kind: Cluster\nname: shed\nkubernetes: {version: v1.36.0}\ntalos: {version: v1.13.0}\n"
@@ -65,7 +66,11 @@ def test_an_error_names_the_line_and_what_to_do(case: Path) -> None:
     with pytest.raises(errors.FirstlightError) as caught:
         omni_configs.resolve_template(omni_parser.parse(case / "template.yaml"), expected.get("sizes"))
 
-    assert type(caught.value).__name__ == error.get("kind", "ConfigError")
+    if "code" in error:
+        assert isinstance(caught.value, OmniTemplateError)
+        assert caught.value.diagnostic.code == error["code"]
+    else:
+        assert type(caught.value).__name__ == error.get("kind", "ConfigError")
     assert error["message"] in caught.value.message
     assert caught.value.hint or isinstance(caught.value.__cause__, yaml.YAMLError)  # a parser has none to give
     if isinstance(caught.value, errors.ConfigError):

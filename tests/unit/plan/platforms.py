@@ -49,9 +49,10 @@ def make(spec: Mapping[str, Any]) -> tuple[Platform, tuple[Rendition, ...]]:
         components=tuple(components), secrets=tuple(secrets),
         declared=Place("firstlight.yaml") if spec.get("declared") else None,
         diagnostics=tuple(
-            Diagnostic(code="?", severity=Severity(grade), message=message, places=(Place(path, 20),))
+            Diagnostic(code=code, severity=Severity(grade), message=message, places=(Place(path, 20),))
             for path, grades in (spec.get("diagnostics") or {}).items()
-            for grade, message in grades.items()
+            for grade, messages in grades.items()
+            for code, message in messages.items()
         ),
     )  # fmt: skip
     renditions = [

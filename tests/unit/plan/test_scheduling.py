@@ -10,6 +10,7 @@ from firstlight.plan import build
 from tests.unit.plan import platforms
 
 CHOSEN = "Omni chooses 2 workers by the machine class small: which, only Omni knows"
+CLASS = {"omni-machine-class": CHOSEN}
 COMPONENTS = {
     "cilium": {"phase": "inline", "role": "cni", "inline": 1},
     "argocd": {"phase": "engine", "role": "engine", "chart": "argo-cd", "namespace": "argocd"},
@@ -31,7 +32,7 @@ def found(plan: Plan, rule: str = "pods-unschedulable") -> list[Diagnostic]:
 
 
 def test_machines_that_omni_chooses_may_take_the_pods() -> None:
-    (problem,) = found(built(3, diagnostics={"talos.yaml": {"unknown": CHOSEN}}))
+    (problem,) = found(built(3, diagnostics={"talos.yaml": {"unknown": CLASS}}))
 
     assert problem.severity == Severity.WARNING
     assert problem.message == (
@@ -44,9 +45,8 @@ def test_machines_that_omni_chooses_may_take_the_pods() -> None:
     "diagnostics",
     [
         {},
-        {"other.yaml": {"unknown": CHOSEN}},
-        {"talos.yaml": {"warning": CHOSEN}},
-        {"talos.yaml": {"unknown": "the patch is a template"}},
+        {"other.yaml": {"unknown": CLASS}},
+        {"talos.yaml": {"unknown": {"talos-template-not-rendered": CHOSEN}}},
     ],
 )
 def test_other_diagnostics_leave_it_an_error(diagnostics: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def test_replicas_are_not_counted_against_nodes_that_are_not_known() -> None:
     renditions = {"argocd": {"bootstrap": PAIR}}
 
     assert found(built(1, renditions=renditions), "replicas-wait")
-    assert not found(built(1, renditions=renditions, diagnostics={"talos.yaml": {"unknown": CHOSEN}}), "replicas-wait")
+    assert not found(built(1, renditions=renditions, diagnostics={"talos.yaml": {"unknown": CLASS}}), "replicas-wait")
 
 
 @pytest.mark.parametrize(

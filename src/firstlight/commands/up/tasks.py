@@ -5,11 +5,11 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from firstlight import errors
 from firstlight.commands.up import handover_tasks, install_tasks
 from firstlight.commands.up.task_context import TaskContext
 from firstlight.model import work as model_work
 from firstlight.model.cluster import Cluster, MachineRole
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.plan import Action, Plan, Step
 from firstlight.model.platform import Platform
@@ -19,6 +19,7 @@ from firstlight.plan import plan_context
 from firstlight.plan.final_owners import FIRSTLIGHT
 from firstlight.repo import work_tree
 from firstlight.repo.omni import omni_parser, omni_template
+from firstlight.repo.omni.go_yaml import OmniTemplateError
 from firstlight.repo.work_tree import WorkTree
 
 __all__ = ["work"]
@@ -148,7 +149,7 @@ def sync_omni(ready: TaskContext) -> Task:
             why=f"the Omni template of {ready.cluster.name} is not in the repo",
             hint=f"Name it in firstlight.yaml: clusters.{ready.cluster.name}.machines: FILE",
         )
-    problems: tuple[errors.ConfigError, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     for directory in dict.fromkeys((posixpath.dirname(path), "")):
         found = omni_parser.problems(text, path, files=_files(tree, path, directory))
         if not found:
@@ -157,7 +158,8 @@ def sync_omni(ready: TaskContext) -> Task:
             )
         problems = problems or found
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return model_work.Refuse(why=f"{problems[0].message}{more}", hint=problems[0].hint)
+    first = problems[0]
+    return model_work.Refuse(why=f"{first.place}: {first.message}{more}", hint=first.fix)
 
 
 def omni_name(ready: TaskContext) -> str:
@@ -180,7 +182,8 @@ def _files(tree: WorkTree, template: str, directory: str) -> omni_template.Files
         found = tree.text(path) if path is not None else None
         if path is None or found is None:
             hint = "omnictl looks for it where it runs: all files beside the template, or all from the top of the repo."
-            raise errors.ConfigError(f"there is no file {named}", path=template, line=line, hint=hint)
+            message = f"there is no file {named}"
+            raise OmniTemplateError("talos-file-missing", message, path=template, line=line, hint=hint)
         return found, path
 
     return text

@@ -141,9 +141,8 @@ def _is_inline(origin: Origin) -> bool:
 
 def _is_about(diagnostic: Diagnostic, path: str, name: str) -> bool:
     """Whether a diagnostic is one about inline manifests of this name, wherever the other one stands."""
-    return f"inline manifest {name} " in diagnostic.message and (
-        diagnostic.place.path == path or path in diagnostic.message
-    )
+    is_here = any(each.path == path for each in diagnostic.places)
+    return is_here and diagnostic.subject == f"{SourceForm.INLINE_MANIFEST} {name}"
 
 
 def _graver(diagnostic: Diagnostic) -> Diagnostic:

@@ -36,12 +36,16 @@ def check(applications: Sequence[Pair], projects: Iterable[Definition]) -> list[
     for name, places in missing.items():
         others = f" and {len(places) - 1} more" if len(places) > 1 else ""
         message = f"project {name} is not in this repo, and without it Argo CD refuses this Application{others}"
-        diagnostics.append(Diagnostic(code="?", severity=grade, message=message, places=(places[0],)))
+        diagnostics.append(
+            Diagnostic(code="argocd-project-missing", severity=grade, message=message, places=(places[0],))
+        )
     used = {text(app.spec.get("project")) or DEFAULT for app, _ in applications}
     for name, found in known.items():
         if name not in used and name != DEFAULT:
             diagnostics.append(
-                Diagnostic.unknown("?", f"no Application of this repo uses project {name}", at=found[0].place)
+                Diagnostic.unknown(
+                    "argocd-project-unused", f"no Application of this repo uses project {name}", at=found[0].place
+                )
             )
     return diagnostics
 
@@ -51,17 +55,27 @@ def _refused(app: Definition, destination: Destination, project: Definition) -> 
     where = destination.cluster or IN_CLUSTER
     if not _allows_destination(project, destination) and not has_placeholder(destination.namespace):
         message = f"project {name} does not allow the destination {where}, namespace {destination.namespace or 'none'}"
-        yield Diagnostic.warning("?", message, at=app.at("spec", "destination"), fix=f"Allow it in {project.place}.")
+        yield Diagnostic.warning(
+            "argocd-destination-not-allowed",
+            message,
+            at=app.at("spec", "destination"),
+            fix=f"Allow it in {project.place}.",
+        )
     for spec in application_spec.source_specs(app):
         if spec.url and not has_placeholder(spec.url) and not allows_source(project, spec.url):
             message = f"project {name} does not allow the source {spec.url}"
-            yield Diagnostic.warning("?", message, at=spec.at("repoURL"), fix=f"Allow it in {project.place}.")
+            yield Diagnostic.warning(
+                "argocd-source-not-allowed", message, at=spec.at("repoURL"), fix=f"Allow it in {project.place}."
+            )
     if project.namespace and app.namespace and app.namespace != project.namespace:
         allowed = [text(each) for each in items(project.spec.get("sourceNamespaces"))]
         if not any(_matches(each, app.namespace) for each in allowed):
             message = f"project {name} does not allow Applications in namespace {app.namespace}"
             yield Diagnostic.warning(
-                "?", message, at=app.at("metadata", "namespace"), fix=f"Allow it in {project.place}."
+                "argocd-namespace-not-allowed",
+                message,
+                at=app.at("metadata", "namespace"),
+                fix=f"Allow it in {project.place}.",
             )
 
 

@@ -45,13 +45,18 @@ def applications(one: Definition, scope: ReadScope) -> GeneratedApplications:
             name = made.definition.name
             if name in found and not made.is_template:
                 diagnostics.append(
-                    Diagnostic.error("?", f"the ApplicationSet makes two Applications named {name}", at=one.place)
+                    Diagnostic.error(
+                        "argocd-applications-same-name",
+                        f"the ApplicationSet makes two Applications named {name}",
+                        at=one.place,
+                    )
                 )
             found.setdefault(name, made)
             if len(found) > MAX_APPLICATIONS:
                 message = f"the ApplicationSet makes more than {MAX_APPLICATIONS} Applications; the rest is left out"
                 return GeneratedApplications(
-                    tuple(found.values()), (*diagnostics, Diagnostic.error("?", message, at=one.place))
+                    tuple(found.values()),
+                    (*diagnostics, Diagnostic.error("argocd-too-many-applications", message, at=one.place)),
                 )
     return GeneratedApplications(tuple(found.values()), tuple(diagnostics))
 
@@ -74,14 +79,16 @@ def _of_entry(
     )
     found = set_generators.kinds(entry)
     if not found:
-        yield Diagnostic.error("?", "there is no generator in this entry", at=one.at("spec", "generators", number))
+        yield Diagnostic.error(
+            "argocd-generator-missing", "there is no generator in this entry", at=one.at("spec", "generators", number)
+        )
     for kind in found:
         place = one.at("spec", "generators", number, kind)
         try:
             given = set_generators.parameters(kind, entry, templates, scope)
         except GeneratorFailed as error:
             yield Diagnostic(
-                code="?",
+                code="argocd-applications-unknown",
                 severity=_grade(error),
                 message=f"the Applications of {one.name} are not known: {error}",
                 places=(place,),
@@ -90,7 +97,7 @@ def _of_entry(
             continue
         if not given.sets:
             message = f"the generator {kind} of {one.name} finds nothing, so it makes no Application"
-            yield Diagnostic.warning("?", message, at=place)
+            yield Diagnostic.warning("argocd-generator-finds-nothing", message, at=place)
         merged = merge_rules.filled(mapping(mapping(entry[kind]).get("template")), mapping(one.spec.get("template")))
         yield from _all_filled_in(one, merged, given, templates)
 
@@ -103,19 +110,22 @@ def _all_filled_in(
     one: Definition, merged: Mapping[str, Any], given: set_generators.GeneratedParameters, templates: SetTemplates
 ) -> Iterator[GeneratedApplication | Diagnostic]:
     """The Application of each set of parameters; what goes wrong with many of them is said once."""
-    said: set[str] = set()
+    said: set[Diagnostic] = set()
     bad_names: list[str] = []
     for params in given.sets:
         try:
             made = _filled_in(one, merged, params, templates, given.doubt)
         except GeneratorFailed as error:
-            if str(error) not in said:
-                message = f"the template of {one.name} cannot be filled in: {error}"
-                yield Diagnostic(
-                    code="?", severity=_grade(error), message=message, places=(one.at("spec", "template"),)
-                )
+            wrong = Diagnostic(
+                code="argocd-set-template-wrong",
+                severity=_grade(error),
+                message=f"the template of {one.name} cannot be filled in: {error}",
+                places=(one.at("spec", "template"),),
+            )
+            if wrong not in said:
+                yield wrong
                 yield template(one, f"its template cannot be filled in: {error}")
-            said.add(str(error))
+            said.add(wrong)
             continue
         if not _NAME.fullmatch(made.name) and "{{" not in made.name:
             bad_names.append(made.name)
@@ -125,7 +135,9 @@ def _all_filled_in(
         message = (
             f"the ApplicationSet makes an Application named {bad_names[0]!r}{more}, which Kubernetes does not take"
         )
-        yield Diagnostic.error("?", message, at=one.at("spec", "template", "metadata", "name"))
+        yield Diagnostic.error(
+            "argocd-application-name-wrong", message, at=one.at("spec", "template", "metadata", "name")
+        )
 
 
 def _filled_in(

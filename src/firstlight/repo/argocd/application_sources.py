@@ -56,11 +56,13 @@ def read(app: Definition, scope: ReadScope) -> ResolvedSources:
     diagnostics = [diagnostic for each in made for diagnostic in each.diagnostics]
     if app.spec.get("source") and items(app.spec.get("sources")):
         diagnostics.append(
-            Diagnostic.warning("?", "source is not read, since there are sources", at=app.at("spec", "source"))
+            Diagnostic.warning(
+                "argocd-source-ignored", "source is not read, since there are sources", at=app.at("spec", "source")
+            )
         )
     if not sources:
         reason = "the Application has no source" if not specs else "its sources only lend files"
-        diagnostics.append(Diagnostic.error("?", reason, at=app.at("spec")))
+        diagnostics.append(Diagnostic.error("argocd-source-missing", reason, at=app.at("spec")))
         sources = [Unresolved(text="", reason=reason)]
     return ResolvedSources(
         source=sources[0] if len(sources) == 1 else SeveralSources(each=tuple(sources)),
@@ -89,7 +91,7 @@ def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> 
             unresolved = Unresolved(text=written, reason=f"{field} is a template that cannot be filled in")
             return _One((unresolved,))
     if not spec.url:
-        return _wrong(spec, "there is no repoURL")
+        return _wrong(spec, "argocd-source-without-repo", "there is no repoURL")
     if spec.value.get("plugin") is not None:
         return _plugin(spec)
     if spec.chart:
@@ -100,7 +102,7 @@ def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> 
     path = spec.path
     if path is None or not scope.tree.is_dir(path):
         where = "is outside of the repo" if path is None else "is no directory of this repo"
-        return _wrong(spec, f"path {spec.written_path} {where}")
+        return _wrong(spec, "argocd-path-missing", f"path {spec.written_path} {where}")
     made = _here(spec, refs, path=path, scope=scope)
     if spec.revision in HEADS or spec.revision == scope.own.revision:
         return made
@@ -108,17 +110,17 @@ def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> 
     return dataclasses.replace(made, doubt=doubt)
 
 
-def _wrong(spec: SourceSpec, reason: str) -> _One:
+def _wrong(spec: SourceSpec, code: str, reason: str) -> _One:
     place = spec.at("path") if spec.written_path else spec.at()
     return _One(
-        (Unresolved(text=spec.written_path, reason=reason),), diagnostics=(Diagnostic.error("?", reason, at=place),)
+        (Unresolved(text=spec.written_path, reason=reason),), diagnostics=(Diagnostic.error(code, reason, at=place),)
     )
 
 
 def _plugin(spec: SourceSpec) -> _One:
     name = text(mapping(spec.value.get("plugin")).get("name"))
     reason = f"the plugin {name} makes its manifests" if name else "a plugin makes its manifests"
-    diagnostic = Diagnostic.unknown("?", f"{reason}, and it is not run", at=spec.at("plugin"))
+    diagnostic = Diagnostic.unknown("argocd-plugin-not-run", f"{reason}, and it is not run", at=spec.at("plugin"))
     return _One((Unresolved(text=spec.written_path, reason=reason),), diagnostics=(diagnostic,))
 
 
@@ -212,7 +214,9 @@ def _local_chart(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str,
     given = application_values.read(spec, refs, base=path, scope=scope)
     chart = local_charts.read_chart(scope.tree, path)
     if chart is None:
-        diagnostic = Diagnostic.error("?", f"{path}/{local_charts.CHART_FILE} cannot be read", at=spec.at("path"))
+        diagnostic = Diagnostic.error(
+            "argocd-chart-unreadable", f"{path}/{local_charts.CHART_FILE} cannot be read", at=spec.at("path")
+        )
         return _One((Unresolved(text=path, reason=diagnostic.message),), diagnostics=(*given.diagnostics, diagnostic))
     release = dataclasses.replace(
         _chart(spec, given.values, scope), name=path, repository="", version=chart.version, credentials=""

@@ -153,7 +153,7 @@ def read_destination(app: Definition, registered: Registered) -> Destination:
         return Destination("", "", namespace)  # a set that only a run can tell; it is in doubt anyhow
     if server and name:
         message = "the destination has a server and a name, and Argo CD takes one of them"
-        diagnostic = Diagnostic.error("?", message, at=app.at("spec", "destination"))
+        diagnostic = Diagnostic.error("argocd-destination-ambiguous", message, at=app.at("spec", "destination"))
         return dataclasses.replace(_of(server, "", namespace, app, registered), diagnostic=diagnostic)
     return _of(server, name, namespace, app, registered)
 
@@ -166,7 +166,9 @@ def _of(server: str, name: str, namespace: str, app: Definition, registered: Reg
         return Destination(name, known, namespace)
     if not server:
         diagnostic = Diagnostic.error(
-            "?", "the destination has neither a server nor a name", at=app.at("spec", "destination")
+            "argocd-destination-missing",
+            "the destination has neither a server nor a name",
+            at=app.at("spec", "destination"),
         )
         return Destination("", "", namespace, diagnostic)
     found = next((each.name for each in registered.clusters if each.server.rstrip("/") == server), "")
@@ -175,5 +177,8 @@ def _of(server: str, name: str, namespace: str, app: Definition, registered: Reg
     message = f"no cluster of this repo is known to have the address {server}"
     hint = "Use the cluster's name as Argo CD knows it, or keep its Secret in the repo."
     return Destination(
-        server, server, namespace, Diagnostic.unknown("?", message, at=app.at("spec", "destination"), fix=hint)
+        server,
+        server,
+        namespace,
+        Diagnostic.unknown("argocd-destination-unknown", message, at=app.at("spec", "destination"), fix=hint),
     )

@@ -228,15 +228,15 @@ class _Walk:
             if above is not None and first.parent is not above:
                 by = first.parent.definition.name if first.parent else "nobody"
                 message = f"{app.name} is brought by {above.definition.name} and by {by}, which will fight for it"
-                self.diagnostics.append(Diagnostic.warning("?", message, at=app.place))
+                self.diagnostics.append(Diagnostic.warning("argocd-application-two-parents", message, at=app.place))
             return None
         if len(self.nodes) >= MAX_APPLICATIONS:
             message = f"{app.name} is left out: there are more than {MAX_APPLICATIONS} Applications"
-            self.diagnostics.append(Diagnostic.error("?", message, at=app.place))
+            self.diagnostics.append(Diagnostic.error("argocd-too-many-applications", message, at=app.place))
             return None
         if depth > MAX_DEPTH:
             message = f"{app.name} is taken for a root: Applications bring each other more than {MAX_DEPTH} deep"
-            self.diagnostics.append(Diagnostic.error("?", message, at=app.place))
+            self.diagnostics.append(Diagnostic.error("argocd-applications-too-deep", message, at=app.place))
             self.seen.discard(key(one))
             return None
         made = self._node(application, above, group=group, is_inline=is_inline, one=one)
@@ -246,7 +246,9 @@ class _Walk:
         if made.destination.diagnostic:
             self.diagnostics.append(made.destination.diagnostic)
         if not app.name:
-            self.diagnostics.append(Diagnostic.error("?", "the Application has no name", at=app.at("metadata")))
+            self.diagnostics.append(
+                Diagnostic.error("argocd-application-unnamed", "the Application has no name", at=app.at("metadata"))
+            )
         return made
 
     def _node(
@@ -280,7 +282,9 @@ class _Walk:
         reason = "the ApplicationSet makes no Application"
         if not definitions.items(one.spec.get("generators")):
             self.diagnostics.append(
-                Diagnostic.warning("?", f"{reason}: it has no generators", at=one.at("spec", "generators"))
+                Diagnostic.warning(
+                    "argocd-generator-missing", f"{reason}: it has no generators", at=one.at("spec", "generators")
+                )
             )
         self.unreached.append(self._node(application_sets.template(one, reason), None))
 

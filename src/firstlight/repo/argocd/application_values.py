@@ -118,7 +118,9 @@ def _file(
         path, later = spec.substituted(written)
         if written.startswith("$") and "ARGOCD_" not in name:
             message = f"no source of the Application has ref: {name[1:]}"
-            yield Diagnostic.error("?", message, at=place, fix="Add a source with that ref, or correct the name.")
+            yield Diagnostic.error(
+                "argocd-values-ref-missing", message, at=place, fix="Add a source with that ref, or correct the name."
+            )
             return
         if path.startswith(_REMOTE):
             yield Values(place=place, reference=path)
@@ -136,17 +138,17 @@ def _of_repo(spec: SourceSpec, path: str, *, place: Place, base: str, scope: Rea
     is_optional = spec.helm.get("ignoreMissingValueFiles") is True
     joined = work_tree.join(".", path.lstrip("/")) if path.startswith("/") else work_tree.join(base, path)
     if joined is None:
-        yield Diagnostic.error("?", f"the value file {path} is outside of the repo", at=place)
+        yield Diagnostic.error("argocd-values-file-outside", f"the value file {path} is outside of the repo", at=place)
         return
     if globs.is_glob(joined):
         matching = _globbed(joined, scope)
         yield from (Values(place=place, file=each, optional=is_optional) for each in matching)
         if not matching and not is_optional:
-            yield Diagnostic.error("?", f"no value file is like {path}", at=place)
+            yield Diagnostic.error("argocd-values-file-missing", f"no value file is like {path}", at=place)
         return
     if not scope.tree.is_file(joined):
         if not is_optional:
-            yield Diagnostic.error("?", f"the value file {joined} does not exist", at=place)
+            yield Diagnostic.error("argocd-values-file-missing", f"the value file {joined} does not exist", at=place)
             yield Values(place=place, file=joined, unresolved="there is no such file")
         return
     yield Values(place=place, file=joined, optional=is_optional)
@@ -174,10 +176,10 @@ def _inline(spec: SourceSpec) -> Found | None:
     wrong = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if wrong:
         message = f"the values are no YAML: {wrong.message} (line {wrong.place.line} of them)"
-        return Diagnostic.error("?", message, at=place, fix=wrong.fix)
+        return Diagnostic.error("argocd-values-wrong", message, at=place, fix=wrong.fix)
     value = contents.documents[0].value if contents.documents else {}
     if not isinstance(value, Mapping):
-        return Diagnostic.error("?", "the values are no mapping", at=place)
+        return Diagnostic.error("argocd-values-wrong", "the values are no mapping", at=place)
     return Values(place=place, inline=value)
 
 

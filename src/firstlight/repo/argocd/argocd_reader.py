@@ -97,7 +97,9 @@ def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[Applicatio
     found = {node: _name(instance_label(node.root), names) for node in nodes}
     diagnostics = [
         Diagnostic.warning(
-            "?", f"{two.definition.name} is there twice: also in {one.definition.place}", at=two.definition.place
+            "argocd-application-twice",
+            f"{two.definition.name} is there twice: also in {one.definition.place}",
+            at=two.definition.place,
         )
         for one, two in rivals
         if found[one] == found[two]

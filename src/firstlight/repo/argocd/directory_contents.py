@@ -56,7 +56,7 @@ def overridden(spec: SourceSpec, path: str, tree: WorkTree) -> tuple[SourceSpec,
         patch = mapping(document.value) if document else {}
         if document and ("kind" in patch or "spec" in patch):
             message = f"{name} is where Argo CD looks for parameters of a source, and this is an object"
-            diagnostics.append(Diagnostic.warning("?", message, at=document.place()))
+            diagnostics.append(Diagnostic.warning("argocd-override-is-object", message, at=document.place()))
         if patch:
             tools = {each: patch[each] for each in SourceTool if each in patch}
             spec = spec.with_value(merge_rules.patched(spec.value, tools))
@@ -68,7 +68,7 @@ def tool(spec: SourceSpec, path: str, tree: WorkTree) -> SourceTool | Diagnostic
     named = [SourceTool(each) for each in spec.tools()]
     if len(named) > 1:
         message = f"{' and '.join(named)} are both set, and Argo CD takes one of them"
-        return Diagnostic.error("?", message, at=spec.at(named[1]), fix="Use one source for each.")
+        return Diagnostic.error("argocd-tools-conflict", message, at=spec.at(named[1]), fix="Use one source for each.")
     names = [each for each in tree.listing(path) if not each.endswith("/")]
     found = SourceTool.DIRECTORY
     for name in names:  # in the order of Go's walk, where the last one that fits wins
@@ -79,9 +79,15 @@ def tool(spec: SourceSpec, path: str, tree: WorkTree) -> SourceTool | Diagnostic
     if not named:
         return found
     if named[0] == SourceTool.HELM and local_charts.CHART_FILE not in names:
-        return Diagnostic.error("?", f"helm is set, and {path} has no {local_charts.CHART_FILE}", at=spec.at("helm"))
+        return Diagnostic.error(
+            "argocd-tool-without-files", f"helm is set, and {path} has no {local_charts.CHART_FILE}", at=spec.at("helm")
+        )
     if named[0] == SourceTool.KUSTOMIZE and not set(KUSTOMIZATIONS) & set(names):
-        return Diagnostic.error("?", f"kustomize is set, and {path} has no kustomization.yaml", at=spec.at("kustomize"))
+        return Diagnostic.error(
+            "argocd-tool-without-files",
+            f"kustomize is set, and {path} has no kustomization.yaml",
+            at=spec.at("kustomize"),
+        )
     return named[0]
 
 
@@ -98,7 +104,9 @@ def kustomized(spec: SourceSpec, path: str, scope: ReadScope) -> DirectoryConten
     if built.charts and not scope.settings.builds_charts:
         message = "kustomize builds helmCharts only if argocd-cm has kustomize.buildOptions: --enable-helm"
         place = built.charts[0].origin or spec.at("path")
-        diagnostics.append(Diagnostic.warning("?", f"{message}, and nothing in this repo says so", at=place))
+        diagnostics.append(
+            Diagnostic.warning("argocd-helm-in-kustomize-off", f"{message}, and nothing in this repo says so", at=place)
+        )
     remotes = tuple(each.remote for each in built.remotes)
     return DirectoryContents(tuple(definitions), built.charts, remotes, tuple(diagnostics))
 
@@ -124,7 +132,7 @@ def plain(spec: SourceSpec, path: str, tree: WorkTree) -> DirectoryContents:
     for file in _files(path, options, tree):
         if file.endswith(".jsonnet"):
             message = f"{file} is jsonnet, which is not run"
-            diagnostics.append(Diagnostic.unknown("?", message, at=spec.at("path")))
+            diagnostics.append(Diagnostic.unknown("argocd-jsonnet-not-run", message, at=spec.at("path")))
             continue
         if _SKIP in (tree.text(file) or ""):
             continue

@@ -81,7 +81,9 @@ def own(evidence: Sequence[UrlEvidence], *, given: Collection[str] = (), directo
     if inferred.urls and not any(normalised(each.url) in known for each in evidence):
         place = inferred.place or Place(".")
         message = f"no Application reads {without_password(first)}; {inferred.how}"
-        diagnostic = Diagnostic.warning("?", message, at=place, fix="Give the address that the Applications use.")
+        diagnostic = Diagnostic.warning(
+            "argocd-repo-url-unused", message, at=place, fix="Give the address that the Applications use."
+        )
         return dataclasses.replace(
             inferred, urls=inferred.urls | known, diagnostics=(*inferred.diagnostics, diagnostic)
         )
@@ -110,6 +112,8 @@ def _inferred(evidence: Sequence[UrlEvidence], directory: str) -> OwnRepository:
     if here[best] < everywhere[best] or rivals:
         message = how + (f", and {here[max(rivals, key=weight)]} of {max(rivals, key=weight)}" if rivals else "")
         diagnostics.append(
-            Diagnostic.warning("?", message, at=place, fix="Give the repo's address in firstlight.yaml.")
+            Diagnostic.warning(
+                "argocd-repo-url-guessed", message, at=place, fix="Give the repo's address in firstlight.yaml."
+            )
         )
     return OwnRepository(frozenset([best]), shown, how, place, diagnostics=tuple(diagnostics))

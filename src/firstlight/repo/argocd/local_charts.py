@@ -291,7 +291,11 @@ def _plain(value: Any, unknown: list[str]) -> Any:
 def _unread(path: str, text: str, reason: str, line: int) -> Diagnostic:
     number = len(_KIND.findall(text))
     what = "an object" if number == 1 else f"{number} objects"
-    return Diagnostic.unknown("?", f"{what} of Argo CD in a chart's template, not read: {reason}", at=Place(path, line))
+    return Diagnostic.unknown(
+        "argocd-chart-template-not-read",
+        f"{what} of Argo CD in a chart's template, not read: {reason}",
+        at=Place(path, line),
+    )
 
 
 def _functions(helpers: str) -> go_template.Functions:

@@ -57,7 +57,11 @@ def read(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
             message = (
                 "a sync wave of Applications does not wait for the one before to be healthy: Argo CD has no health"
             )
-            diagnostics.append(Diagnostic.warning("?", f"{message} check for Applications", at=first, fix=_HEALTH_HINT))
+            diagnostics.append(
+                Diagnostic.warning(
+                    "waves-without-health", f"{message} check for Applications", at=first, fix=_HEALTH_HINT
+                )
+            )
     for node, more in _rolling(nodes):
         needs[node] += more
     diagnostics += [*_replaced(nodes), *_idle(nodes, numbers)]
@@ -81,7 +85,9 @@ def _number(node: ApplicationNode, diagnostics: list[Diagnostic]) -> int | None:
                 message = f"the sync wave {written!r} is no number, so it counts as 0"
                 diagnostics.append(
                     Diagnostic.error(
-                        "?", message, at=one.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
+                        "argocd-wave-not-a-number",
+                        message,
+                        at=one.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
                     )
                 )
                 return 0
@@ -156,7 +162,9 @@ def _replaced(nodes: Sequence[ApplicationNode]) -> Iterator[Diagnostic]:
         )
         if before and before != after:
             place = node.definition.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
-            yield Diagnostic.warning("?", f"a kustomization replaces this sync wave by {after or 'nothing'}", at=place)
+            yield Diagnostic.warning(
+                "argocd-wave-replaced", f"a kustomization replaces this sync wave by {after or 'nothing'}", at=place
+            )
 
 
 def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, int]) -> Iterator[Diagnostic]:
@@ -164,7 +172,7 @@ def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, in
     alone = [node for node in numbers if node.parent is None and node.app_set is None]
     if len({numbers[node] for node in alone}) > 1:
         message = "sync waves order nothing here: no Application of this repo brings these Applications"
-        yield Diagnostic.warning("?", message, at=min(_place(node) for node in alone))
+        yield Diagnostic.warning("argocd-waves-without-parent", message, at=min(_place(node) for node in alone))
     seen: set[int] = set()
     for node in nodes:
         if node.app_set is None or id(node.app_set.value) in seen:
@@ -174,5 +182,8 @@ def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, in
             message = "a sync wave on the Applications of an ApplicationSet orders nothing: no sync creates them"
             place = node.app_set.at("spec", "template", "metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
             yield Diagnostic.warning(
-                "?", message, at=place, fix="Use its strategy RollingSync, or a wave on the set itself."
+                "argocd-wave-on-generated",
+                message,
+                at=place,
+                fix="Use its strategy RollingSync, or a wave on the set itself.",
             )

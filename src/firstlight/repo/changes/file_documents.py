@@ -46,7 +46,7 @@ def documents_of_template(tree: WorkTree, path: str) -> tuple[YamlDocument, ...]
     if path.endswith(config_files.JINJA):
         found = config_files.read_talos_file(tree, path)
         documents, unknowns = found.documents, found.unknowns
-        is_broken = any(each.message.startswith("read line by line") for each in found.diagnostics)
+        is_broken = any(each.code == "talos-template-not-yaml" for each in found.diagnostics)
     else:
         try:
             skeleton = machine_templates.read_go_template(unknown_values.remove_marks(tree.text(path) or ""), {})

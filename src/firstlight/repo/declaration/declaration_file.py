@@ -86,11 +86,15 @@ def read(tree: WorkTree) -> tuple[Declaration | None, tuple[Diagnostic, ...]]:
         return None, ()  # what is wrong with it is said already
     if not documents:
         hint = "Let it be written: firstlight init --force"
-        return None, (Diagnostic.error("?", "there is no platform in it", at=Place(declaration_form.FILE), fix=hint),)
+        return None, (
+            Diagnostic.error(
+                "declaration-empty", "there is no platform in it", at=Place(declaration_form.FILE), fix=hint
+            ),
+        )
     document, *others = documents
     diagnostics = [
         Diagnostic.error(
-            "?",
+            "declaration-several-documents",
             "a platform is one document",
             at=Place(declaration_form.FILE, other.line),
             fix="Remove the --- before it.",

@@ -20,7 +20,8 @@ def of_kustomization(manifest: Manifest) -> Iterator[SecretNeed]:
     namespace = manifest.id.namespace
     if name := text(mapping(mapping(spec.get("decryption")).get("secretRef")).get("name")):
         place = manifest.at("spec", "decryption", "secretRef")
-        yield SecretNeed(name=name, namespace=namespace, place=place, why=f"decrypts {called(manifest)}")
+        why = f"decrypts {called(manifest)}"
+        yield SecretNeed(name=name, namespace=namespace, place=place, why=why, is_decryption=True)
     for number, each in enumerate(entries(mapping(spec.get("postBuild")).get("substituteFrom"))):
         each = mapping(each)
         if each.get("kind") == "Secret" and each.get("optional") is not True and text(each.get("name")):

@@ -109,7 +109,10 @@ def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Diagnostic]:
             if cluster not in platform.clusters:
                 place = declaration.place("components", name, "clusters", index)
                 yield Diagnostic.error(
-                    "?", f"there is no cluster {cluster}", at=place, fix=_near(cluster, platform.clusters)
+                    "declared-cluster-missing",
+                    f"there is no cluster {cluster}",
+                    at=place,
+                    fix=_near(cluster, platform.clusters),
                 )
 
 
@@ -131,7 +134,9 @@ def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | 
     clean = _clean(path)
     if path and not tree.is_file(clean) and not tree.is_dir(clean):
         hint = _near(clean, tree.files) or "Write a path from the top of the repo."
-        yield Diagnostic.error("?", f"there is no {clean} in the repo", at=declaration.place(*steps), fix=hint)
+        yield Diagnostic.error(
+            "declared-path-missing", f"there is no {clean} in the repo", at=declaration.place(*steps), fix=hint
+        )
 
 
 def components(
@@ -159,7 +164,7 @@ def components(
             if name in names and need not in names:
                 place = declaration.place("components", name, "needs", number)
                 message = f"{name} needs {need}, which nothing deploys in {cluster}"
-                diagnostics.append(Diagnostic.error("?", message, at=place, fix=_near(need, names)))
+                diagnostics.append(Diagnostic.error("missing-need", message, at=place, fix=_near(need, names)))
     met = [dataclasses.replace(each, needs=tuple(need for need in each.needs if need in names)) for each in found]
     return met, diagnostics
 
@@ -171,7 +176,9 @@ def undeployed(declaration: Declaration, inferred: Sequence[Component]) -> Itera
         if name not in names:
             hint = _near(name, names) or "Write from: with the directory that has it."
             message = f"nothing in the repo deploys {name}"
-            yield Diagnostic.error("?", message, at=declaration.place("components", name), fix=hint)
+            yield Diagnostic.error(
+                "declared-component-not-deployed", message, at=declaration.place("components", name), fix=hint
+            )
 
 
 def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:

@@ -35,28 +35,30 @@ def gate_problems(declaration: Declaration) -> Iterator[Diagnostic]:
     """Everything that is wrong with declared gates, beyond what the schema says."""
     for name, component in declaration.platform.components.items():
         for number, each in enumerate(component.gates):
-            for step, message, hint in _wrong(each):
+            for code, step, message, hint in _wrong(each):
                 place = declaration.place("components", name, "gates", number, *step)
-                yield Diagnostic.error("?", f"components.{name}.gates[{number}] {message}", at=place, fix=hint)
+                yield Diagnostic.error(code, f"components.{name}.gates[{number}] {message}", at=place, fix=hint)
 
 
-def _wrong(gate: declaration_form.GateSection) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _wrong(gate: declaration_form.GateSection) -> Iterator[tuple[str, tuple[str, ...], str, str]]:
+    """Yield a code, the way to the field, what is wrong, and what to write."""
     given = [kind for kind in _KINDS if getattr(gate, kind) is not UNSET]
     if len(given) != 1:
         said = f"has {' and '.join(given)}" if given else "is empty"
-        yield (), said, f"Write one of {', '.join(_KINDS)}."
+        yield "gate-kind-wrong", (), said, f"Write one of {', '.join(_KINDS)}."
         return
     if gate.field is not UNSET and own_gates.field_steps(gate.field.path) is None:
         hint = "Write it like status.phase, status.members[0].state or metadata.labels['example.org/tier']."
-        yield ("field", "path"), f"has no path in {gate.field.path}", hint
+        yield "gate-path-wrong", ("field", "path"), f"has no path in {gate.field.path}", hint
     if gate.http is not UNSET:
         yield from _wrong_url(gate.http)
     for kind, timed in (("http", gate.http), ("command", gate.command)):
         if timed is not UNSET and not (math.isfinite(timed.timeout) and 0 < timed.timeout <= _LONGEST):
-            yield (kind, "timeout"), "has a timeout that is none", f"Write seconds, up to {_LONGEST:g}."
+            hint = f"Write seconds, up to {_LONGEST:g}."
+            yield "gate-timeout-wrong", (kind, "timeout"), "has a timeout that is none", hint
 
 
-def _wrong_url(gate: declaration_form.HttpGateSection) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _wrong_url(gate: declaration_form.HttpGateSection) -> Iterator[tuple[str, tuple[str, ...], str, str]]:
     try:
         url = urlsplit(gate.url)
         is_url = url.scheme in ("http", "https") and bool(url.hostname)
@@ -64,12 +66,14 @@ def _wrong_url(gate: declaration_form.HttpGateSection) -> Iterator[tuple[tuple[s
         is_url = False
     else:
         if url.password or url.username:
-            yield ("http", "url"), "has a login in its URL", "Leave it out: the URL is shown and kept."
+            hint = "Leave it out: the URL is shown and kept."
+            yield "gate-url-with-login", ("http", "url"), "has a login in its URL", hint
             return
     if not is_url:
-        yield ("http", "url"), "has a URL that is none", "Write http:// or https:// and a host."
+        yield "gate-url-wrong", ("http", "url"), "has a URL that is none", "Write http:// or https:// and a host."
     if not 100 <= gate.status <= 599:
-        yield ("http", "status"), f"waits for the status {gate.status}", "Write a status of HTTP, such as 200."
+        hint = "Write a status of HTTP, such as 200."
+        yield "gate-status-wrong", ("http", "status"), f"waits for the status {gate.status}", hint
 
 
 def _made(gate: declaration_form.GateSection, place: Place) -> OwnGate:
@@ -124,30 +128,33 @@ def hook_problems(declaration: Declaration) -> Iterator[Diagnostic]:
     """Everything that is wrong with declared hooks, beyond what the schema says."""
     for name, component in declaration.platform.components.items():
         for number, each in enumerate(component.hooks):
-            for step, message, hint in _own_hooks_wrong(each):
+            for code, step, message, hint in _own_hooks_wrong(each):
                 place = declaration.place("components", name, "hooks", number, *step)
-                yield Diagnostic.error("?", f"components.{name}.hooks[{number}] {message}", at=place, fix=hint)
+                yield Diagnostic.error(code, f"components.{name}.hooks[{number}] {message}", at=place, fix=hint)
 
 
 def useless_hooks(declaration: Declaration, component: Component) -> Iterator[Diagnostic]:
     """That hooks never run, since bootstrap does not have the component."""
     if component.hooks and component.side == Side.GITOPS:
         yield Diagnostic.error(
-            "?",
+            "hooks-never-run",
             f"{component.name} has hooks, and they run after bootstrap alone: Git has all of it in {component.cluster}",
             at=component.hooks[0].place,
             fix="Write phase: core for it, or make the hook a Job in Git.",
         )
 
 
-def _own_hooks_wrong(hook: declaration_form.HookSection) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+def _own_hooks_wrong(hook: declaration_form.HookSection) -> Iterator[tuple[str, tuple[str | int, ...], str, str]]:
     for field, words in (("run", hook.run), ("unless", hook.unless)):
         if not words[0]:
-            yield (field, 0), f"has an empty program in {field}", "Write a program, or the path of a script: ./x.sh."
+            hint = "Write a program, or the path of a script: ./x.sh."
+            yield "hook-program-wrong", (field, 0), f"has an empty program in {field}", hint
         elif any("\0" in each for each in words):
-            yield (field,), f"has a zero byte in {field}", "Leave it out: no command line can have one."
+            hint = "Leave it out: no command line can have one."
+            yield "hook-program-wrong", (field,), f"has a zero byte in {field}", hint
     if not (math.isfinite(seconds := _seconds(hook.timeout)) and 0 < seconds <= LONGEST_HOOK):
-        yield ("timeout",), "has a timeout that is none", "Write seconds, 90s or 5m; an hour at most."
+        hint = "Write seconds, 90s or 5m; an hour at most."
+        yield "hook-timeout-wrong", ("timeout",), "has a timeout that is none", hint
 
 
 def _seconds(written: float | str) -> float:

@@ -56,7 +56,9 @@ def _diagnostic(name: str, place: Place) -> Diagnostic:
         f"Write lower-case letters, digits, - and dots, such as {name_like(name)}; "
         "or name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
     )
-    return Diagnostic.error("?", f"a cluster cannot be called '{shown}': it is left out", at=place, fix=hint)
+    return Diagnostic.error(
+        "cluster-name-wrong", f"a cluster cannot be called '{shown}': it is left out", at=place, fix=hint
+    )
 
 
 # Which clusters of the readers are one and the same, and what they say together.
@@ -113,7 +115,9 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
     else:
         listed = {place.path for parts in named.values() for each in parts for place in each.files}
         diagnostics += [
-            Diagnostic.warning("?", "nothing says which cluster this is for", at=each.place, fix=_NAME_HINT)
+            Diagnostic.warning(
+                "cluster-unclear", "nothing says which cluster this is for", at=each.place, fix=_NAME_HINT
+            )
             for each in nameless
             if not each.files or not listed.issuperset(place.path for place in each.files)
         ]
@@ -157,7 +161,9 @@ def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[s
             return {**aliases, name: machine_name}, diagnostics
         aliases[machine_name] = name
         message = f"the machines of {machine_name} are taken for those of {name}: there is no other cluster"
-        diagnostics.append(Diagnostic.warning("?", message, at=named[machine_name][0].place, fix=_NAME_HINT))
+        diagnostics.append(
+            Diagnostic.warning("cluster-machines-guessed", message, at=named[machine_name][0].place, fix=_NAME_HINT)
+        )
     return aliases, diagnostics
 
 
@@ -202,7 +208,9 @@ def _first(parts: Sequence[Cluster], field: str, diagnostics: list[Diagnostic]) 
             where = chooser.said.get(field, chooser.place)
             message = f"{field} is {_shown(value)} here and {_shown(chosen)} in {where}"
             place = part.said.get(field, part.place)
-            diagnostics.append(Diagnostic.error("?", message, at=place, fix="Say it once, or say the same in both."))
+            diagnostics.append(
+                Diagnostic.error("cluster-facts-differ", message, at=place, fix="Say it once, or say the same in both.")
+            )
     if chooser is not None:
         return chosen
     # The empty value of the field's own kind.

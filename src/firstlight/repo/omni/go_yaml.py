@@ -15,6 +15,8 @@ import yaml
 
 from firstlight import errors
 from firstlight.document import scalars, yaml_values
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 
 SIZE_LIMIT = 32 * 1024 * 1024
 """Bytes of one file or patch: the largest message that a Talos machine accepts."""
@@ -31,28 +33,38 @@ _NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
+class OmniTemplateError(errors.ConfigError):
+    """Something that omnictl or Omni's server refuses in a template, with its code."""
+
+    def __init__(self, code: str, message: str, *, path: str, line: int = 0, hint: str = "") -> None:
+        super().__init__(message, path=path, line=line, hint=hint)
+        self.diagnostic = Diagnostic.error(code, message, at=Place(path, line), fix=hint)
+
+
 def documents(text: str, path: str, *, first_line: int = 1) -> list[yaml.Node]:
     """The documents of a file, an empty one as a null.
 
     Raises:
-        errors.ConfigError: It is not YAML, a key stands twice in one mapping, or it is nested too deeply.
+        OmniTemplateError: It is not YAML, a key stands twice in one mapping, or it is nested too deeply.
     """
     shift = first_line - 1
     try:
         if line := yaml_values.too_deep(text):
-            raise errors.ConfigError(
-                f"nested deeper than {yaml_values.DEPTH_LIMIT} levels", path=path, line=line + shift
+            raise OmniTemplateError(
+                "omni-yaml-wrong", f"nested deeper than {yaml_values.DEPTH_LIMIT} levels", path=path, line=line + shift
             )
         found = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         line = mark.line + 1 + shift if mark else first_line
-        raise errors.ConfigError(problem, path=path, line=line) from error
+        raise OmniTemplateError("omni-yaml-wrong", problem, path=path, line=line) from error
     for document in found:
         if repeated := _repeated(document):
             key, line = repeated
-            raise errors.ConfigError(f"{key} is given twice", path=path, line=line + shift, hint="Keep one of them.")
+            raise OmniTemplateError(
+                "omni-yaml-wrong", f"{key} is given twice", path=path, line=line + shift, hint="Keep one of them."
+            )
     return found
 
 
@@ -77,17 +89,20 @@ class YamlFields:
     def __init__(self, path: str, node: yaml.Node, what: str, keys: Collection[str]) -> None:
         self.path, self.what, self.line = path, what, line_of(node)
         if not isinstance(node, yaml.MappingNode):
-            self.fail(f"{what} is not a mapping", hint=f"Its keys: {', '.join(sorted(keys))}.")
+            self.fail("omni-field-type-wrong", f"{what} is not a mapping", hint=f"Its keys: {', '.join(sorted(keys))}.")
         self._entries = entries(node, path)
         for key, (at, _) in self._entries.items():
             if key not in keys:
                 self.fail(
-                    f"{what} has no key {key}", line=line_of(at), hint=f"It has these: {', '.join(sorted(keys))}."
+                    "omni-field-unknown",
+                    f"{what} has no key {key}",
+                    line=line_of(at),
+                    hint=f"It has these: {', '.join(sorted(keys))}.",
                 )
 
-    def fail(self, message: str, key: str = "", *, line: int = 0, hint: str = "") -> NoReturn:
+    def fail(self, code: str, message: str, key: str = "", *, line: int = 0, hint: str = "") -> NoReturn:
         """Say what is wrong, at the line of ``key`` if there is one."""
-        raise errors.ConfigError(message, path=self.path, line=line or self.line_of(key), hint=hint)
+        raise OmniTemplateError(code, message, path=self.path, line=line or self.line_of(key), hint=hint)
 
     def line_of(self, key: str) -> int:
         """The line of a key; that of the whole if it is not there."""
@@ -104,7 +119,7 @@ class YamlFields:
         if node is None:
             return ""
         if not isinstance(node, yaml.ScalarNode):
-            self.fail(f"{key} is not a text", key)
+            self.fail("omni-field-type-wrong", f"{key} is not a text", key)
         return str(node.value)
 
     def flag(self, key: str) -> bool:
@@ -113,7 +128,7 @@ class YamlFields:
         if text in _YES or _BOOLS.get(text):
             return True
         if text and text not in _NO and text not in _BOOLS:
-            self.fail(f"{key} is {text!r}", key, hint="Write true or false.")
+            self.fail("omni-field-type-wrong", f"{key} is {text!r}", key, hint="Write true or false.")
         return False
 
     def texts(self, key: str) -> tuple[tuple[str, int], ...]:
@@ -121,7 +136,12 @@ class YamlFields:
         found = []
         for node in self.items(key):
             if not isinstance(node, yaml.ScalarNode):
-                self.fail(f"an entry of {key} is not a text", line=line_of(node), hint="Write the value alone.")
+                self.fail(
+                    "omni-field-type-wrong",
+                    f"an entry of {key} is not a text",
+                    line=line_of(node),
+                    hint="Write the value alone.",
+                )
             found.append((str(node.value), line_of(node)))
         return tuple(found)
 
@@ -131,11 +151,13 @@ class YamlFields:
         if node is None:
             return {}
         if not isinstance(node, yaml.MappingNode):
-            self.fail(f"{key} is not a mapping", key, hint=f"Write {key}: {{my-key: my-value}}.")
+            self.fail(
+                "omni-field-type-wrong", f"{key} is not a mapping", key, hint=f"Write {key}: {{my-key: my-value}}."
+            )
         found = {}
         for name, (at, value) in entries(node, self.path).items():
             if not isinstance(value, yaml.ScalarNode):
-                self.fail(f"{key}.{name} is not a text", line=line_of(at))
+                self.fail("omni-field-type-wrong", f"{key}.{name} is not a text", line=line_of(at))
             found[name] = "" if is_null(value) else str(value.value)
         return found
 
@@ -150,7 +172,12 @@ class YamlFields:
         if node is None:
             return []
         if not isinstance(node, yaml.SequenceNode):
-            self.fail(f"{key} is not a list", key, hint="Write one entry for each line, after a dash.")
+            self.fail(
+                "omni-field-type-wrong",
+                f"{key} is not a list",
+                key,
+                hint="Write one entry for each line, after a dash.",
+            )
         return list(node.value)
 
 
@@ -169,7 +196,7 @@ def value(node: yaml.Node, path: str) -> Any:
     """What Go understands; dates become texts, as they do when they are sent.
 
     Raises:
-        errors.ConfigError: A tag that is nobody's, a key that is not a scalar, or aliases that mean far too much.
+        OmniTemplateError: A tag that is nobody's, a key that is not a scalar, or aliases that mean far too much.
     """
     budget = [VALUE_LIMIT, SIZE_LIMIT]
 
@@ -178,7 +205,7 @@ def value(node: yaml.Node, path: str) -> Any:
         if isinstance(node, yaml.ScalarNode):
             budget[1] -= len(node.value)
         if min(budget) < 0 or level > yaml_values.DEPTH_LIMIT:
-            raise errors.ConfigError("its aliases mean too much", path=path, line=line_of(node))
+            raise OmniTemplateError("omni-yaml-wrong", "its aliases mean too much", path=path, line=line_of(node))
         if isinstance(node, yaml.MappingNode):
             return {
                 _scalar(key, path): read(child, level + 1)
@@ -209,13 +236,13 @@ def _pairs(
     known[id(node)] = own  # one that merges itself adds nothing
     for key, child in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise errors.ConfigError("a key is not a text", path=path, line=line_of(key))
+            raise OmniTemplateError("omni-yaml-wrong", "a key is not a text", path=path, line=line_of(key))
         if key.tag != f"{_TAG}merge":
             own.append((key, child))
             continue
         for source in child.value if isinstance(child, yaml.SequenceNode) else [child]:
             if not isinstance(source, yaml.MappingNode):
-                raise errors.ConfigError("<< is followed by no mapping", path=path, line=line_of(key))
+                raise OmniTemplateError("omni-yaml-wrong", "<< is followed by no mapping", path=path, line=line_of(key))
             merged += _pairs(source, path, known)
     names = {key.value for key, _ in own}
     for key, child in merged:  # what is written there wins, then what is merged first
@@ -228,8 +255,11 @@ def _pairs(
 def _scalar(node: yaml.ScalarNode, path: str) -> Any:
     written = str(node.value)
     if node.tag != f"{_TAG}str" and node.tag not in _PLAIN_TAGS:
-        raise errors.ConfigError(
-            f"the tag {node.tag.replace(_TAG, '!!')} means nothing here", path=path, line=line_of(node)
+        raise OmniTemplateError(
+            "omni-yaml-wrong",
+            f"the tag {node.tag.replace(_TAG, '!!')} means nothing here",
+            path=path,
+            line=line_of(node),
         )
     if node.tag == f"{_TAG}str" and (node.style or _is_marked(written)):
         return written

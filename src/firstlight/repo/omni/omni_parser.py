@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 import yaml
 
-from firstlight import errors
 from firstlight.model import versions
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.omni import go_yaml, omni_template
+from firstlight.repo.omni.go_yaml import OmniTemplateError
 from firstlight.repo.omni.omni_template import (
     CONTROL_PLANES,
     RESERVED,
@@ -53,7 +54,7 @@ def parse(path: Path) -> OmniTemplate:
     """Read a template and the files that it names.
 
     Raises:
-        errors.ConfigError: With the line, and what to write instead.
+        OmniTemplateError: With the line, and what to write instead.
     """
     text = omni_template.read_content(path, shown=str(path))
     template, wrong = _read(text, str(path), omni_template.files_beside(path))
@@ -62,7 +63,7 @@ def parse(path: Path) -> OmniTemplate:
     return template
 
 
-def problems(text: str, path: str, *, files: omni_template.Files) -> tuple[errors.ConfigError, ...]:
+def problems(text: str, path: str, *, files: omni_template.Files) -> tuple[Diagnostic, ...]:
     """Everything that is wrong with a template, in the order in which it is found.
 
     Args:
@@ -70,10 +71,10 @@ def problems(text: str, path: str, *, files: omni_template.Files) -> tuple[error
         path: What it is called in errors.
         files: How the files are read that it names.
     """
-    return tuple(_read(text, path, files)[1])
+    return tuple(each.diagnostic for each in _read(text, path, files)[1])
 
 
-def _read(text: str, path: str, files: omni_template.Files) -> tuple[OmniTemplate | None, list[errors.ConfigError]]:
+def _read(text: str, path: str, files: omni_template.Files) -> tuple[OmniTemplate | None, list[OmniTemplateError]]:
     reader = _Reader(path, files)
     nodes = reader.attempt(lambda: go_yaml.documents(text, path))
     documents = [reader.read(node) for node in nodes or ()]
@@ -85,7 +86,10 @@ def _read(text: str, path: str, files: omni_template.Files) -> tuple[OmniTemplat
         line = clusters[1].line if clusters else 0
         hint = "Write one document of kind Cluster, with name, kubernetes.version and talos.version."
         message = f"{len(clusters)} clusters in one template"
-        return None, [*reader.problems, errors.ConfigError(message, path=path, line=line, hint=hint)]
+        return None, [
+            *reader.problems,
+            OmniTemplateError("omni-cluster-count", message, path=path, line=line, hint=hint),
+        ]
     template = OmniTemplate(path, clusters[0], found)
     return template, [*reader.problems, *_check(template)]
 
@@ -95,13 +99,13 @@ class _Reader:
 
     def __init__(self, path: str, files: omni_template.Files) -> None:
         self.path, self.files = path, files
-        self.problems: list[errors.ConfigError] = []
+        self.problems: list[OmniTemplateError] = []
 
     def attempt(self, read: Callable[..., _T], *arguments: Any) -> _T | None:
         """What a reading gives; None, and a problem more, where it fails."""
         try:
             return read(*arguments)
-        except errors.ConfigError as error:
+        except OmniTemplateError as error:
             self.problems.append(error)
             return None
 
@@ -133,7 +137,7 @@ class _Reader:
         kind = fields.text("kind")
         known = {"Cluster": _CLUSTER, "Machine": _MACHINE}.get(kind, _SET)
         for key in sorted(entries.keys() - known):
-            self.attempt(fields.fail, f"{kind} has no key {key}", key)
+            self.attempt(fields.fail, "omni-field-unknown", f"{kind} has no key {key}", key)
         for key in ("kubernetes", "talos") if kind == "Cluster" else ():
             self.attempt(
                 lambda key=key: self.version(fields, fields.child(key, {"version", "manifests", "healthchecks"}), key)
@@ -146,7 +150,9 @@ class _Reader:
         """The id of a machine in a list."""
         if not isinstance(node, yaml.ScalarNode):
             hint = "Write the value alone."
-            fields.fail("an entry of machines is not a text", line=go_yaml.line_of(node), hint=hint)
+            fields.fail(
+                "omni-field-type-wrong", "an entry of machines is not a text", line=go_yaml.line_of(node), hint=hint
+            )
         self.check_id(fields, str(node.value), go_yaml.line_of(node))
 
     def document(self, node: yaml.Node) -> OmniCluster | MachineSet | OmniMachine:
@@ -164,7 +170,7 @@ class _Reader:
         message = f"there is no kind {kind}" if kind else "a document without kind"
         if go_yaml.is_null(node):
             line, message, hint = max(1, line - 1), "an empty document", "Remove the --- before it."
-        raise errors.ConfigError(message, path=self.path, line=line, hint=hint)
+        raise OmniTemplateError("omni-kind-wrong", message, path=self.path, line=line, hint=hint)
 
     def marks(self, fields: go_yaml.YamlFields) -> dict[str, Any]:
         arguments = None
@@ -183,29 +189,39 @@ class _Reader:
         for key, entries in found.items():
             for name in entries:
                 if name.startswith(RESERVED):
-                    fields.fail(f"{name} is one of Omni's own {key}", key, hint=f"Use a prefix other than {RESERVED}.")
+                    fields.fail(
+                        "omni-field-reserved",
+                        f"{name} is one of Omni's own {key}",
+                        key,
+                        hint=f"Use a prefix other than {RESERVED}.",
+                    )
         return found
 
     def cluster(self, fields: go_yaml.YamlFields) -> OmniCluster:
         name = fields.text("name")
         if not _NAME.fullmatch(name):
-            fields.fail(
-                f"{name!r} is no name for a cluster" if name else "the cluster has no name", "name",
-                hint="Write letters, digits, - and _ only.",
-            )  # fmt: skip
+            hint = "Write letters, digits, - and _ only."
+            if not name:
+                fields.fail("omni-field-missing", "the cluster has no name", "name", hint=hint)
+            fields.fail("omni-value-wrong", f"{name!r} is no name for a cluster", "name", hint=hint)
         kubernetes = fields.child("kubernetes", {"version", "manifests", "healthchecks"})
         talos = fields.child("talos", {"version"})
         talos_version = self.version(fields, talos, "talos")
         if not talos_version.startswith("v"):
             assert talos is not None
-            talos.fail("the version of Talos begins with a v", "version", hint=f"Write v{talos_version}.")
+            talos.fail(
+                "omni-value-wrong", "the version of Talos begins with a v", "version", hint=f"Write v{talos_version}."
+            )
         manifests: tuple[OmniManifest, ...] = ()
         if kubernetes:
             manifests = self.each(self.manifest, kubernetes, "manifests", "a manifest", _MANIFEST)
             for index, manifest in enumerate(manifests):
                 if any(other.name == manifest.name for other in manifests[:index]):
                     fields.fail(
-                        f"two manifests are called {manifest.name}", line=manifest.line, hint="Rename one of them."
+                        "omni-name-twice",
+                        f"two manifests are called {manifest.name}",
+                        line=manifest.line,
+                        hint="Rename one of them.",
                     )
         return OmniCluster(
             **self.marks(fields),
@@ -220,10 +236,17 @@ class _Reader:
     def version(self, fields: go_yaml.YamlFields, section: go_yaml.YamlFields | None, key: str) -> str:
         example = {"talos": "v1.13.0", "kubernetes": "v1.36.0"}[key]
         if section is None or not section.text("version"):
-            fields.fail(f"{key}.version is missing", key, hint=f"Write {key}: {{version: {example}}}.")
+            fields.fail(
+                "omni-field-missing", f"{key}.version is missing", key, hint=f"Write {key}: {{version: {example}}}."
+            )
         version = section.text("version")
         if not versions.is_omni(version):
-            section.fail(f"{version!r} is no version", "version", hint=f"Write all three numbers, such as {example}.")
+            section.fail(
+                "omni-value-wrong",
+                f"{version!r} is no version",
+                "version",
+                hint=f"Write all three numbers, such as {example}.",
+            )
         return version
 
     def features(self, fields: go_yaml.YamlFields, talos_version: str) -> Features:
@@ -233,10 +256,15 @@ class _Reader:
         backup = section.child("backupConfiguration", {"interval"})
         interval = backup.text("interval") if backup else ""
         if backup and interval and not _INTERVAL.fullmatch(interval):
-            backup.fail(f"{interval!r} is no duration", "interval", hint="Write 1h, or 1h30m.")
+            backup.fail("omni-value-wrong", f"{interval!r} is no duration", "interval", hint="Write 1h, or 1h30m.")
         encrypted = section.flag("diskEncryption")
         if encrypted and _numbers(talos_version) < (1, 5):
-            section.fail(f"Talos {talos_version} has no encryption by Omni", "diskEncryption", hint="It came with 1.5.")
+            section.fail(
+                "omni-field-not-allowed",
+                f"Talos {talos_version} has no encryption by Omni",
+                "diskEncryption",
+                hint="It came with 1.5.",
+            )
         return Features(
             disk_encryption=encrypted,
             workload_proxy=section.flag("enableWorkloadProxy"),
@@ -250,10 +278,15 @@ class _Reader:
         if is_control_plane:
             for key in ("name", "updateStrategy", "deleteStrategy"):
                 if fields.node(key) is not None:
-                    fields.fail(f"a control plane has no {key}", key, hint="Leave it out; only Workers have it.")
+                    fields.fail(
+                        "omni-field-not-allowed",
+                        f"a control plane has no {key}",
+                        key,
+                        hint="Leave it out; only Workers have it.",
+                    )
         elif name == CONTROL_PLANES or (name and not _NAME.fullmatch(name)):
             hint = f"Write letters, digits, - and _ only, and not {CONTROL_PLANES}."
-            fields.fail(f"{name!r} is no name for workers", "name", hint=hint)
+            fields.fail("omni-value-wrong", f"{name!r} is no name for workers", "name", hint=hint)
         for key in ("updateStrategy", "deleteStrategy", "upgradeStrategy"):
             self.strategy(fields, key)
         machines = fields.texts("machines")
@@ -261,9 +294,19 @@ class _Reader:
             self.check_id(fields, machine, line)
         machine_class = self.machine_class(fields)
         if machines and machine_class:
-            fields.fail("a set has machines or a machineClass, not both", "machineClass", hint="Keep one of them.")
+            fields.fail(
+                "omni-field-not-allowed",
+                "a set has machines or a machineClass, not both",
+                "machineClass",
+                hint="Keep one of them.",
+            )
         if machine_class and fields.node("kernelArgs") is not None:
-            fields.fail("a set with a machineClass has no kernelArgs", "kernelArgs", hint="Leave them out.")
+            fields.fail(
+                "omni-field-not-allowed",
+                "a set with a machineClass has no kernelArgs",
+                "kernelArgs",
+                hint="Leave them out.",
+            )
         return MachineSet(
             **self.marks(fields),
             role="control-plane" if is_control_plane else "worker",
@@ -278,10 +321,15 @@ class _Reader:
         if section is None:
             return
         if section.text("type") not in {"", "Rolling", "Unset"}:
-            section.fail(f"there is no strategy {section.text('type')}", "type", hint="Write Rolling or Unset.")
+            section.fail(
+                "omni-value-wrong",
+                f"there is no strategy {section.text('type')}",
+                "type",
+                hint="Write Rolling or Unset.",
+            )
         rolling = section.child("rolling", {"maxParallelism"})
         if rolling and not re.fullmatch(r"\d{0,9}", rolling.text("maxParallelism")):
-            rolling.fail("maxParallelism is no number", "maxParallelism", hint="Write 1.")
+            rolling.fail("omni-value-wrong", "maxParallelism is no number", "maxParallelism", hint="Write 1.")
 
     def machine_class(self, fields: go_yaml.YamlFields) -> MachineClass | None:
         section = fields.child("machineClass", {"name", "size"})
@@ -289,9 +337,13 @@ class _Reader:
             return None
         size = section.text("size")
         if not section.text("name"):
-            section.fail("the machineClass has no name", hint="Write the name that it has in Omni.")
+            section.fail(
+                "omni-field-missing", "the machineClass has no name", hint="Write the name that it has in Omni."
+            )
         if size not in _UNLIMITED and not re.fullmatch(r"\d{1,9}", size):
-            section.fail(f"{size!r} is no number of machines", "size", hint="Write 3, or unlimited.")
+            section.fail(
+                "omni-value-wrong", f"{size!r} is no number of machines", "size", hint="Write 3, or unlimited."
+            )
         return MachineClass(section.text("name"), None if size in _UNLIMITED else int(size))
 
     def restores(self, fields: go_yaml.YamlFields, *, is_control_plane: bool) -> str:
@@ -299,10 +351,17 @@ class _Reader:
         if section is None:
             return ""
         if not is_control_plane:
-            fields.fail("workers have no bootstrapSpec", "bootstrapSpec", hint="Move it to the ControlPlane.")
+            fields.fail(
+                "omni-field-not-allowed",
+                "workers have no bootstrapSpec",
+                "bootstrapSpec",
+                hint="Move it to the ControlPlane.",
+            )
         for key in ("clusterUUID", "snapshot"):
             if not section.text(key):
-                section.fail(f"bootstrapSpec has no {key}", hint="omnictl get etcdbackups shows both.")
+                section.fail(
+                    "omni-field-missing", f"bootstrapSpec has no {key}", hint="omnictl get etcdbackups shows both."
+                )
         return section.text("snapshot")
 
     def machine(self, fields: go_yaml.YamlFields) -> OmniMachine:
@@ -321,16 +380,21 @@ class _Reader:
             wanted = str(uuid.UUID(name))
         except ValueError:
             hint = "Write its UUID, as omnictl get machines shows it."
-            fields.fail(f"{name!r} is not the id of a machine", line=line, hint=hint)
+            fields.fail("omni-machine-id-wrong", f"{name!r} is not the id of a machine", line=line, hint=hint)
         if name != wanted:  # omnictl lets it pass, and no machine ever has it
-            fields.fail(f"no machine has the id {name}", line=line, hint=f"Write it as Omni does: {wanted}.")
+            fields.fail(
+                "omni-machine-id-wrong",
+                f"no machine has the id {name}",
+                line=line,
+                hint=f"Write it as Omni does: {wanted}.",
+            )
 
     def patch(self, fields: go_yaml.YamlFields) -> OmniPatch:
         file, inline = fields.text("file"), fields.node("inline")
         self.one_of(fields, file, inline, "a patch")
         name, id_override = fields.text("name"), fields.text("idOverride")
         if inline is not None and not name and not id_override:
-            fields.fail("an inline patch has no name", hint="Give it a name, or an idOverride.")
+            fields.fail("omni-field-missing", "an inline patch has no name", hint="Give it a name, or an idOverride.")
         content = self.content(fields, file, inline)
         omni_template.check_patch(content)
         return OmniPatch(
@@ -343,11 +407,13 @@ class _Reader:
         self.one_of(fields, file, inline, "a manifest")
         name = fields.text("name") or file
         if not name:
-            fields.fail("a manifest has no name", hint="Give it a name.")
+            fields.fail("omni-field-missing", "a manifest has no name", hint="Give it a name.")
         mode = fields.text("mode")
         if mode not in {"one-time", "full"}:
             hint = "Write one-time for what GitOps takes over, full for what Omni is to keep as it is."
-            fields.fail(f"there is no mode {mode}" if mode else f"manifest {name} has no mode", "mode", hint=hint)
+            if not mode:
+                fields.fail("omni-field-missing", f"manifest {name} has no mode", "mode", hint=hint)
+            fields.fail("omni-value-wrong", f"there is no mode {mode}", "mode", hint=hint)
         objects = omni_template.manifest_objects(self.content(fields, file, inline))
         return OmniManifest(
             name=name, mode="full" if mode == "full" else "one-time", objects=objects, file=file,
@@ -356,9 +422,11 @@ class _Reader:
 
     def one_of(self, fields: go_yaml.YamlFields, file: str, inline: yaml.Node | None, what: str) -> None:
         if file and inline is not None:
-            fields.fail(f"{what} is a file or inline, not both", "inline", hint="Keep one of them.")
+            fields.fail(
+                "omni-field-not-allowed", f"{what} is a file or inline, not both", "inline", hint="Keep one of them."
+            )
         if not file and inline is None:
-            fields.fail(f"{what} is empty", hint="Give it a file, or write it below inline.")
+            fields.fail("omni-field-missing", f"{what} is empty", hint="Give it a file, or write it below inline.")
 
     def content(self, fields: go_yaml.YamlFields, file: str, inline: yaml.Node | None) -> omni_template.OmniContent:
         if inline is not None:
@@ -367,36 +435,51 @@ class _Reader:
         return omni_template.from_text(text, shown)
 
 
-def _check(template: OmniTemplate) -> Iterator[errors.ConfigError]:
+def _check(template: OmniTemplate) -> Iterator[OmniTemplateError]:
     """What only the whole template shows."""
 
-    def wrong(message: str, line: int, hint: str) -> errors.ConfigError:
-        return errors.ConfigError(message, path=template.path, line=line, hint=hint)
+    def wrong(code: str, message: str, line: int, hint: str) -> OmniTemplateError:
+        return OmniTemplateError(code, message, path=template.path, line=line, hint=hint)
 
     planes = [each for each in template.sets if each.role == "control-plane"]
     if len(planes) != 1:
         line = planes[1].line if planes else 0
-        yield wrong(f"{len(planes)} control planes in one template", line, "Write one document of kind ControlPlane.")
+        yield wrong(
+            "omni-control-plane-count",
+            f"{len(planes)} control planes in one template",
+            line,
+            "Write one document of kind ControlPlane.",
+        )
     used: dict[str, MachineSet] = {}
     names: set[str] = set()
     for each in template.sets:
         if each.name in names:
-            yield wrong(f"two sets of workers are called {each.name}", each.line, "Give each a name of its own.")
+            yield wrong(
+                "omni-name-twice",
+                f"two sets of workers are called {each.name}",
+                each.line,
+                "Give each a name of its own.",
+            )
         names.add(each.name)
         if each.machine_class and template.cluster.kernel_args is not None:
-            yield wrong("a cluster with a machineClass has no kernelArgs", template.cluster.line, "Leave them out.")
+            yield wrong(
+                "omni-field-not-allowed",
+                "a cluster with a machineClass has no kernelArgs",
+                template.cluster.line,
+                "Leave them out.",
+            )
         for machine in each.machines:
             if machine in used:
                 message = f"machine {machine} is in {used[machine].name} and in {each.name}"
-                yield wrong(message, each.line, "Keep one of them.")
+                yield wrong("omni-machine-in-two-sets", message, each.line, "Keep one of them.")
             used[machine] = each
     for special in template.machines:
         if special.name not in used:
             hint = "Add it to the machines of the ControlPlane or of Workers."
-            yield wrong(f"machine {special.name} is in no set", special.line, hint)
+            yield wrong("omni-machine-in-no-set", f"machine {special.name} is in no set", special.line, hint)
         elif special.locked and used[special.name].role == "control-plane":
             message = f"machine {special.name} is locked and a control plane"
-            yield wrong(message, special.line, "Only workers can be locked.")
+            yield wrong("omni-control-plane-locked", message, special.line, "Only workers can be locked.")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

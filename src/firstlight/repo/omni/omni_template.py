@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import yaml
 
-from firstlight import errors
 from firstlight.model import talos_names
 from firstlight.repo.omni import go_yaml
 
@@ -177,9 +176,11 @@ class OmniContent:
     shift: int = 0
     """Lines between those of the documents and those of the file."""
 
-    def fail(self, message: str, *, line: int = 0, hint: str = "") -> None:
+    def fail(self, code: str, message: str, *, line: int = 0, hint: str = "") -> None:
         """Say what is wrong, at a line of the documents."""
-        raise errors.ConfigError(message, path=self.path, line=line + self.shift if line else self.line, hint=hint)
+        raise go_yaml.OmniTemplateError(
+            code, message, path=self.path, line=line + self.shift if line else self.line, hint=hint
+        )
 
 
 def from_node(node: yaml.Node, path: str, *, line: int) -> OmniContent:
@@ -207,11 +208,13 @@ def files_beside(template: Path) -> Files:
             target = (root / name).resolve(strict=True)
         except (OSError, ValueError, RuntimeError) as error:
             hint = f"Files are looked up beside the template, in {root}."
-            raise errors.ConfigError(f"there is no file {name}", path=str(template), line=line, hint=hint) from error
+            raise go_yaml.OmniTemplateError(
+                "talos-file-missing", f"there is no file {name}", path=str(template), line=line, hint=hint
+            ) from error
         if not target.is_relative_to(root):
             hint = f"Move it into {root}, or the template up to where both are below it."
             message = f"{name} is outside the template's directory"
-            raise errors.ConfigError(message, path=str(template), line=line, hint=hint)
+            raise go_yaml.OmniTemplateError("omni-file-outside", message, path=str(template), line=line, hint=hint)
         shown = str(template.parent / name)
         return read_content(target, shown=shown, template=str(template), line=line), shown
 
@@ -223,7 +226,7 @@ def read_content(path: Path, *, shown: str, template: str = "", line: int = 0) -
     where = template or shown
 
     def fail(message: str, hint: str) -> None:
-        raise errors.ConfigError(f"{shown} {message}", path=where, line=line, hint=hint)
+        raise go_yaml.OmniTemplateError("omni-file-unreadable", f"{shown} {message}", path=where, line=line, hint=hint)
 
     try:
         status = path.stat()
@@ -236,7 +239,9 @@ def read_content(path: Path, *, shown: str, template: str = "", line: int = 0) -
         with os.fdopen(descriptor, "rb") as file:
             return file.read(go_yaml.SIZE_LIMIT).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.ConfigError(f"{shown} cannot be read: {error}", path=where, line=line) from error
+        raise go_yaml.OmniTemplateError(
+            "omni-file-unreadable", f"{shown} cannot be read: {error}", path=where, line=line
+        ) from error
 
 
 def check_patch(content: OmniContent) -> None:
@@ -247,21 +252,32 @@ def check_patch(content: OmniContent) -> None:
             continue
         if not isinstance(root, yaml.MappingNode):
             hint = "Write a part of a machine config; Omni takes no JSON patches."
-            content.fail("a patch is a mapping of machine config", line=go_yaml.line_of(root), hint=hint)
+            content.fail(
+                "omni-patch-not-a-config",
+                "a patch is a mapping of machine config",
+                line=go_yaml.line_of(root),
+                hint=hint,
+            )
         if root.value:
             mappings.append(root)
     if not mappings:
-        content.fail("the patch is empty", hint="Say what it changes, or leave it out; Omni refuses it.")
+        content.fail(
+            "omni-patch-empty", "the patch is empty", hint="Say what it changes, or leave it out; Omni refuses it."
+        )
     for root in mappings:
         for field in _FORBIDDEN:
             if found := go_yaml.find(root, field.split("."), content.path):
-                content.fail(f"{field} is Omni's own", line=found[1], hint="Leave it out: Omni writes it.")
+                content.fail(
+                    "omni-field-reserved", f"{field} is Omni's own", line=found[1], hint="Leave it out: Omni writes it."
+                )
         roles = go_yaml.find(root, _ROLES.split("."), content.path)
         if roles and isinstance(roles[0], yaml.SequenceNode):
             for role in roles[0].value:
                 if role.value == "os:admin":
                     hint = "Write os:reader, or what is needed; Omni refuses this one."
-                    content.fail("pods may not be os:admin", line=go_yaml.line_of(role), hint=hint)
+                    content.fail(
+                        "omni-admin-role-refused", "pods may not be os:admin", line=go_yaml.line_of(role), hint=hint
+                    )
 
 
 def manifest_objects(content: OmniContent) -> tuple[Mapping[str, Any], ...]:
@@ -273,6 +289,8 @@ def manifest_objects(content: OmniContent) -> tuple[Mapping[str, Any], ...]:
         data = go_yaml.value(root, content.path)
         if not isinstance(data, dict) or not data.get("kind") or not data.get("apiVersion"):
             hint = "Every document of a manifest has apiVersion and kind."
-            content.fail("this is no Kubernetes object", line=go_yaml.line_of(root), hint=hint)
+            content.fail(
+                "manifest-not-an-object", "this is no Kubernetes object", line=go_yaml.line_of(root), hint=hint
+            )
         found.append(data)
     return tuple(found)

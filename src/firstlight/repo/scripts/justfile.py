@@ -103,14 +103,18 @@ class JustfileReader:
         if path is None:
             if not optional:
                 self.diagnostics.append(
-                    Diagnostic.error("?", f"there is no file for {statement}", at=place, fix="just fails here.")
+                    Diagnostic.error(
+                        "just-file-missing", f"there is no file for {statement}", at=place, fix="just fails here."
+                    )
                 )
             return
         self.included.add(path)
         self._left -= 1
         if path in seen or self._left < 0:
-            message = "it leads to itself" if path in seen else f"there are more than {MAX_FILES} files"
-            self.diagnostics.append(Diagnostic.error("?", f"{statement} is not read again: {message}", at=place))
+            code, why = ("just-import-circular", "it leads to itself")
+            if path not in seen:
+                code, why = ("just-too-many-files", f"there are more than {MAX_FILES} files")
+            self.diagnostics.append(Diagnostic.error(code, f"{statement} is not read again: {why}", at=place))
             return
         inner = posixpath.dirname(path) or "." if name else directory
         full = f"{namespace}{name}::" if name else namespace

@@ -41,7 +41,9 @@ class MiseReader:
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             found = re.search(r"line (\d+)", str(error))
             place = Place(path, int(found[1]) if found else 0)
-            self.diagnostics.append(Diagnostic.error("?", "this is not TOML, so its tasks are not known", at=place))
+            self.diagnostics.append(
+                Diagnostic.error("mise-file-wrong", "this is not TOML, so its tasks are not known", at=place)
+            )
             return
         tasks = value.get("tasks")
         root = posixpath.dirname(path) or "."

@@ -122,7 +122,7 @@ class _Surveyor:
         last = pipeline[-1]
         if not aside and last.program in _SHELLS and len(pipeline) > 1 and len(last.words) == 1:
             message = f"what is piped into {last.program} is only known when it runs"
-            self._diagnostics[Diagnostic.unknown("?", message, at=last.place)] = None
+            self._diagnostics[Diagnostic.unknown("script-piped-into-shell", message, at=last.place)] = None
         for feeding in (each for invocation in pipeline for each in invocation.inner.values()):
             for invocation, reading in recognised_commands.recognise(feeding, self._context):
                 self._step(invocation, reading, task, aside)
@@ -210,7 +210,9 @@ class _Surveyor:
             if origin.version != first.version:
                 versions = f"{origin.version or 'no version'} here, {first.version or 'no version'} in {first.place}"
                 message = f"two bootstraps deploy {origin.name} differently: {versions}"
-                self._diagnostics[Diagnostic.warning("?", message, at=origin.place, fix="Keep one of them.")] = None
+                self._diagnostics[
+                    Diagnostic.warning("bootstraps-differ", message, at=origin.place, fix="Keep one of them.")
+                ] = None
         made = dataclasses.replace(origin, certainty=Certainty.GUESSED, doubt=where)
         self._unreached[origin.place, origin.cluster, f"again/{origin.id}"] = made
 
@@ -240,7 +242,10 @@ def _folded(book: TaskBook) -> list[Diagnostic]:
     message = "YAML makes one line of these, so the backslash escapes a space instead of continuing the line"
     return [
         Diagnostic.warning(
-            "?", message, at=Place(task.place.path, shell.lines[0]), fix="Begin the command with |, on its own line."
+            "task-line-folded",
+            message,
+            at=Place(task.place.path, shell.lines[0]),
+            fix="Begin the command with |, on its own line.",
         )
         for task in book.tasks
         if task.dialect == TaskDialect.TASK

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo import go_template
 from firstlight.repo.scripts import command_line, task_book, task_variables
@@ -104,7 +104,7 @@ class TaskWalk:
             return
         if len(self._done) >= MAX_VISITS or self._depth >= MAX_DEPTH:
             message = f"{task.name} is not followed: too many tasks call each other"
-            self.diagnostics[Diagnostic.unknown("?", message, at=task.place)] = None
+            self.diagnostics[Diagnostic.unknown("script-too-deep", message, at=task.place)] = None
             return
         self._done[key] = ()
         aside = self._aside
@@ -140,17 +140,13 @@ class TaskWalk:
         called = self._book.called(task, name.text) if name.is_known else None
         if called is None:
             if task.dialect != TaskDialect.MAKE:  # where it is a file, more often than not
-                why = (
-                    f"{', '.join(name.unknowns)} is only known when it runs"
-                    if name.unknowns
-                    else "there is no such task"
-                )
-                grade = Severity.UNKNOWN if name.unknowns else Severity.ERROR
-                self.diagnostics[
-                    Diagnostic(
-                        code="?", severity=grade, message=f"task {name.text} is not followed: {why}", places=(place,)
-                    )
-                ] = None
+                message = f"task {name.text} is not followed"
+                if name.unknowns:
+                    why = f"{', '.join(name.unknowns)} is only known when it runs"
+                    missing = Diagnostic.unknown("task-name-unknown", f"{message}: {why}", at=place)
+                else:
+                    missing = Diagnostic.error("task-missing", f"{message}: there is no such task", at=place)
+                self.diagnostics[missing] = None
             return
         self.calls.setdefault(task.key, set()).add(called.key)
         given = {key: task_variables.value(task, raw, values) for key, raw in call.variables.items()}
@@ -163,7 +159,9 @@ class TaskWalk:
             rendered = task_variables.render(task, shell.text, values)
         except go_template.GoTemplateError as error:
             place = Place(task.place.path, shell.line(error.line))
-            self.diagnostics[Diagnostic.error("?", f"the template is wrong: {error.reason}", at=place)] = None
+            self.diagnostics[
+                Diagnostic.error("task-template-wrong", f"the template is wrong: {error.reason}", at=place)
+            ] = None
             rendered = go_template.RenderedTemplate(go_template.remove_marks(shell.text))
         known: dict[str, Value] = {
             name: task_variables.as_text(task_variables.value(task, raw, values)) for name, raw in task.exported
@@ -180,27 +178,29 @@ class TaskWalk:
         )  # fmt: skip
         if len(rendered.text) > MAX_SCRIPT:
             message = f"it is not read, since it has more than {MAX_SCRIPT} characters"
-            self.diagnostics[Diagnostic.unknown("?", message, at=Place(task.place.path, shell.line(1)))] = None
+            self.diagnostics[
+                Diagnostic.unknown("script-too-long", message, at=Place(task.place.path, shell.line(1)))
+            ] = None
             return
         parsed = shell_parser.parse(rendered.text)
         for line, problem in parsed.problems:
             place = Place(task.place.path, state.line(line))
-            self.diagnostics[Diagnostic.warning("?", f"{problem}, so what follows may be read wrongly", at=place)] = (
-                None
-            )
+            self.diagnostics[
+                Diagnostic.warning("script-syntax-unclear", f"{problem}, so what follows may be read wrongly", at=place)
+            ] = None
         self._items(parsed.items, state)
 
     def _items(self, items: Sequence[shell_tree.Item], state: ShellState) -> None:
         if self._depth >= MAX_DEPTH:
             message = f"it is not followed deeper than {MAX_DEPTH} blocks, functions and tasks"
-            self.diagnostics[Diagnostic.unknown("?", message, at=state.task.place)] = None
+            self.diagnostics[Diagnostic.unknown("script-too-deep", message, at=state.task.place)] = None
             return
         self._depth += 1
         for item in items:
             self._steps += 1
             if self._steps > MAX_STEPS:
                 message = f"what follows is left out: there are more than {MAX_STEPS} steps"
-                self.diagnostics[Diagnostic.unknown("?", message, at=state.task.place)] = None
+                self.diagnostics[Diagnostic.unknown("script-too-long", message, at=state.task.place)] = None
                 break
             match item:
                 case shell_tree.ShellFunction(name):
@@ -319,7 +319,7 @@ class TaskWalk:
             return False
         for name in called.missing:
             message = f"{name} is run here, and is not in the repo"
-            self.diagnostics[Diagnostic.unknown("?", message, at=invocation.place)] = None
+            self.diagnostics[Diagnostic.unknown("script-not-in-repo", message, at=invocation.place)] = None
         for task, arguments in called.tasks:
             self.calls.setdefault(state.task.key, set()).add(task.key)
             if called.is_sourced:

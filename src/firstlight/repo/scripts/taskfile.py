@@ -117,23 +117,31 @@ class TaskfileReader:
             )
         except go_template.GoTemplateError as error:
             self.diagnostics.append(
-                Diagnostic.unknown("?", f"the Taskfile {written} is not known: {error.reason}", at=place)
+                Diagnostic.unknown(
+                    "taskfile-path-unknown", f"the Taskfile {written} is not known: {error.reason}", at=place
+                )
             )
             return
         if "://" in target:
-            self.diagnostics.append(Diagnostic.unknown("?", f"the Taskfile {written} is not in the repo", at=place))
+            self.diagnostics.append(
+                Diagnostic.unknown("taskfile-not-in-repo", f"the Taskfile {written} is not in the repo", at=place)
+            )
             return
         path = self._locate(here, target)
         if path is None:
             if not spec.get("optional"):
                 hint = "Task fails here; say optional: true if that is meant."
-                self.diagnostics.append(Diagnostic.error("?", f"there is no Taskfile {written}", at=place, fix=hint))
+                self.diagnostics.append(
+                    Diagnostic.error("taskfile-missing", f"there is no Taskfile {written}", at=place, fix=hint)
+                )
             return
         self.included.add(path)
         self._left -= 1
         if path in seen or self._left < 0:
-            message = "it includes itself" if path in seen else f"more than {MAX_INCLUDES} files are included"
-            self.diagnostics.append(Diagnostic.error("?", f"{written} is not read again: {message}", at=place))
+            code, why = ("taskfile-circular", "it includes itself")
+            if path not in seen:
+                code, why = ("taskfile-too-many-includes", f"more than {MAX_INCLUDES} files are included")
+            self.diagnostics.append(Diagnostic.error(code, f"{written} is not read again: {why}", at=place))
             return
         inner = directory
         if spec.get("dir"):

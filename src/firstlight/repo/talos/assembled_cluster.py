@@ -105,7 +105,9 @@ def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], 
                     f"{_SHOWN[field]}: {_shown(other.value)} here, {_shown(winner.fact.value)} in {chosen[field].place}"
                 )
                 diagnostics.append(
-                    Diagnostic.warning("?", message, at=other.place, fix="Say it once, or the same in both.")
+                    Diagnostic.warning(
+                        "cluster-facts-differ", message, at=other.place, fix="Say it once, or the same in both."
+                    )
                 )
     return chosen, diagnostics
 
@@ -147,13 +149,15 @@ def _machines(
         first = machines.setdefault(machine.name, machine)
         if first is not machine and first.place != machine.place:
             message = f"two machines are called {machine.name}, the first in {first.place}"
-            diagnostics.append(Diagnostic.warning("?", message, at=machine.place, fix="Give each a name of its own."))
+            diagnostics.append(
+                Diagnostic.warning("machine-name-twice", message, at=machine.place, fix="Give each a name of its own.")
+            )
     addresses: dict[str, Machine] = {}
     for machine in machines.values():
         if machine.address and addresses.setdefault(machine.address, machine) is not machine:
             message = f"{machine.name} has the address of {addresses[machine.address].name}, {machine.address}"
             diagnostics.append(
-                Diagnostic.warning("?", message, at=machine.place, fix="Give each an address of its own.")
+                Diagnostic.warning("address-twice", message, at=machine.place, fix="Give each an address of its own.")
             )
     return tuple(machines.values()), diagnostics
 
@@ -198,7 +202,7 @@ def _conditional(chosen: Mapping[str, Fact]) -> Iterable[Diagnostic]:
     for found in by_path.values():
         listed = ", ".join(f"{_SHOWN[each.field]} (line {each.place.line})" for each in found)
         message = f"said only under a condition of the template, which is taken for true: {listed}"
-        yield Diagnostic.unknown("?", message, at=min(each.place for each in found))
+        yield Diagnostic.unknown("talos-value-conditional", message, at=min(each.place for each in found))
 
 
 def _static_pods(parts: Iterable[ConfigPart]) -> Iterable[Diagnostic]:
@@ -207,7 +211,11 @@ def _static_pods(parts: Iterable[ConfigPart]) -> Iterable[Diagnostic]:
         is_document = config_facts.kind_of(part.config) == "KubeStaticPodConfig"
         if is_document or part.config.get("machine", "pods"):
             place = part.config.place() if is_document else part.config.place("machine", "pods")
-            yield Diagnostic.unknown("?", "static pods of a machine config are not counted as components", at=place)
+            yield Diagnostic.unknown(
+                "talos-static-pods-not-counted",
+                "static pods of a machine config are not counted as components",
+                at=place,
+            )
 
 
 def unknown_fields(configs: Iterable[ConfigDocument]) -> Iterable[Diagnostic]:
@@ -217,4 +225,6 @@ def unknown_fields(configs: Iterable[ConfigDocument]) -> Iterable[Diagnostic]:
             continue
         for steps in document_kinds.unknown_fields(mapping(config.value)):
             message = f"Talos has no field {config.shown('.'.join(map(str, steps)))}, and refuses a config with it"
-            yield Diagnostic.warning("?", message, at=config.place(*steps), fix="Look for it in Talos's reference.")
+            yield Diagnostic.warning(
+                "talos-field-unknown", message, at=config.place(*steps), fix="Look for it in Talos's reference."
+            )

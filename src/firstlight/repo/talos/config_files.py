@@ -107,7 +107,7 @@ def _not_escaped(path: str, text: str) -> Iterator[Diagnostic]:
     for number, line in enumerate(text.split("\n"), 1):
         if _PATCH.search(line) and not line.lstrip().startswith("#"):
             message = "talhelper takes $patch for a variable, and fails since there is none"
-            yield Diagnostic.error("?", message, at=Place(path, number), fix="Write $$patch.")
+            yield Diagnostic.error("talhelper-patch-not-escaped", message, at=Place(path, number), fix="Write $$patch.")
 
 
 def _value(match: re.Match[str], *, variables: Mapping[str, str], unknowns: list[Unknown], line: int) -> str:
@@ -131,16 +131,22 @@ def _jinja(tree: WorkTree, path: str) -> TalosFile:
     try:
         found = machine_templates.read_jinja(unknown_values.remove_marks(text), given)
     except JinjaError as error:
-        broken = Diagnostic.error("?", f"this is no template: {error}", at=Place(path, error.line))
+        broken = Diagnostic.error("talos-template-wrong", f"this is no template: {error}", at=Place(path, error.line))
         return TalosFile(path, diagnostics=(*diagnostics, broken), is_template=True)
     if found.missing:
         first = min(lines[0] for lines in found.missing.values())
         listed = ", ".join(f"{name} ({_lines(lines)})" for name, lines in found.missing.items())
         message = f"a template whose variables only a run knows: {listed}; the rest of it is read"
         hint = "defines in .minijinja.toml are known"
-        diagnostics.append(Diagnostic.unknown("?", message, at=Place(path, first), fix=hint))
+        diagnostics.append(
+            Diagnostic.unknown("talos-template-variable-unknown", message, at=Place(path, first), fix=hint)
+        )
     elif found.reason:
-        diagnostics.append(Diagnostic.unknown("?", f"a template that is not rendered: {found.reason}", at=Place(path)))
+        diagnostics.append(
+            Diagnostic.unknown(
+                "talos-template-not-rendered", f"a template that is not rendered: {found.reason}", at=Place(path)
+            )
+        )
     return _from_skeleton(path, found.skeleton, tuple(diagnostics), rendered=found.rendered)
 
 
@@ -151,7 +157,7 @@ def _go(tree: WorkTree, path: str, data: Any) -> TalosFile:
     try:
         found = machine_templates.read_go_template(unknown_values.remove_marks(text), data)
     except JinjaError as error:
-        broken = Diagnostic.error("?", f"this is no template: {error}", at=Place(path, error.line))
+        broken = Diagnostic.error("talos-template-wrong", f"this is no template: {error}", at=Place(path, error.line))
         return TalosFile(path, diagnostics=(broken,), is_template=True)
     return _from_skeleton(path, found, _not_known(path, found.unknowns))
 
@@ -164,7 +170,7 @@ def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Diagnostic, ..
         places.setdefault(each.text, []).append(each.line)
     listed = ", ".join(f"{text} ({_lines(lines)})" for text, lines in places.items())
     message = f"the repo alone does not tell: {listed}; the rest of it is read"
-    return (Diagnostic.unknown("?", message, at=Place(path, unknowns[0].line)),)
+    return (Diagnostic.unknown("talos-template-variable-unknown", message, at=Place(path, unknowns[0].line)),)
 
 
 def _from_skeleton(
@@ -199,7 +205,10 @@ def _softened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """What is wrong with the YAML of a template is perhaps only wrong in the way it was read."""
     return tuple(
         dataclasses.replace(
-            each, severity=Severity.UNKNOWN, message=f"read line by line, this is no YAML: {each.message}"
+            each,
+            code="talos-template-not-yaml",
+            severity=Severity.UNKNOWN,
+            message=f"read line by line, this is no YAML: {each.message}",
         )
         for each in diagnostics
         if each.severity is Severity.ERROR

@@ -94,6 +94,11 @@ class ListedManifest:
     """Of Omni: ``one-time`` or ``full``."""
     diagnostics: tuple[Diagnostic, ...] = ()
 
+    @property
+    def subject(self) -> str:
+        """What diagnostics about it call it."""
+        return f"{self.form} {self.name}"
+
 
 def listed_manifests(tree: WorkTree, config: ConfigDocument) -> Iterator[ListedManifest]:
     """The manifests of a document of machine config."""
@@ -125,13 +130,21 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
     diagnostics: list[Diagnostic] = []
     if not name:
         diagnostics.append(
-            Diagnostic.error("?", "an inline manifest has no name", at=place, fix="Give it one: Talos refuses it.")
+            Diagnostic.error(
+                "inline-manifest-unnamed",
+                "an inline manifest has no name",
+                at=place,
+                fix="Give it one: Talos refuses it.",
+            )
         )
         listed = dataclasses.replace(listed, name=f"line-{place.line}")
     text = entry.get(key)
     if not isinstance(text, str):
         message = f"{key} of the inline manifest {name} is not a text" if key in entry else f"{name} has no {key}"
-        diagnostics.append(Diagnostic.error("?", message, at=place, fix=f"Write {key}: | and the manifests below it."))
+        hint = f"Write {key}: | and the manifests below it."
+        diagnostics.append(
+            Diagnostic.error("inline-manifest-without-contents", message, at=place, fix=hint, subject=listed.subject)
+        )
         return dataclasses.replace(listed, diagnostics=tuple(diagnostics))
     if text.startswith("ENC["):
         source_unknown = Unresolved(text="encrypted contents", reason="it is encrypted")
@@ -163,7 +176,9 @@ def objects_in(contents: embedded_yaml.EmbeddedContents) -> tuple[list[Manifest]
         found += objects
         if not objects:
             message = "this is no Kubernetes object: it needs apiVersion and kind"
-            diagnostics.append(Diagnostic.error("?", message, at=place, fix="Talos refuses the manifest with it."))
+            diagnostics.append(
+                Diagnostic.error("manifest-not-an-object", message, at=place, fix="Talos refuses the manifest with it.")
+            )
     return found, diagnostics
 
 
@@ -200,7 +215,12 @@ def _extra(
     source: Source = RemoteSource(url=url)
     if not url:
         diagnostics = (
-            Diagnostic.error("?", "an extra manifest is not a URL", at=place, fix="Write the URL of a manifest."),
+            Diagnostic.error(
+                "extra-manifest-not-a-url",
+                "an extra manifest is not a URL",
+                at=place,
+                fix="Write the URL of a manifest.",
+            ),
         )
         source = Unresolved(text="", reason="it is not a text")
     elif isinstance(entry, str) and unknown_values.has_mark(entry):
@@ -208,7 +228,11 @@ def _extra(
     elif tree.is_file(posixpath.normpath(url)):
         source = DirectorySource(path=posixpath.normpath(url), kustomize=False, recurse=False)
         message = f"Talos takes URLs, and {url} is a file of the repo"
-        diagnostics = (Diagnostic.warning("?", message, at=place, fix="Write a URL that the machines can reach."),)
+        diagnostics = (
+            Diagnostic.warning(
+                "extra-manifest-not-a-url", message, at=place, fix="Write a URL that the machines can reach."
+            ),
+        )
     doubt = source.reason if isinstance(source, Unresolved) else _doubt(config, "", *steps)
     return ListedManifest(
         form=SourceForm.EXTRA_MANIFEST,

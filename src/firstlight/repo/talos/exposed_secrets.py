@@ -64,7 +64,10 @@ def exposed(configs: Iterable[ConfigDocument]) -> Iterator[Diagnostic]:
             listed = ", ".join(".".join(steps) for steps in found)
             hint = "Encrypt it with sops or keep references, and make new secrets: Git remembers these."
             yield Diagnostic.warning(
-                "?", f"unencrypted Talos secrets in Git: {listed}", at=config.place(*found[0]), fix=hint
+                "talos-secrets-in-clear",
+                f"unencrypted Talos secrets in Git: {listed}",
+                at=config.place(*found[0]),
+                fix=hint,
             )
 
 
@@ -76,7 +79,7 @@ def exposed_client(document: YamlDocument) -> Iterator[Diagnostic]:
             steps: tuple[Step, ...] = ("contexts", str(name), "key")
             message = "unencrypted Talos secrets in Git: the key of a client, which may do anything to its machines"
             hint = "Keep talosconfig out of Git, and roll the certificate authority: Git remembers this key."
-            yield Diagnostic.warning("?", message, at=document.place(*steps), fix=hint)
+            yield Diagnostic.warning("talos-secrets-in-clear", message, at=document.place(*steps), fix=hint)
             return
 
 

@@ -188,7 +188,7 @@ def encrypted_diagnostics(path: str, file: TalosFile) -> Iterator[Diagnostic]:
         for each in file.documents
     ):
         message = "sops encrypted parts of this file: what they say is not known"
-        yield Diagnostic.unknown("?", message, at=Place(path))
+        yield Diagnostic.unknown("talos-config-encrypted", message, at=Place(path))
 
 
 def client_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
@@ -206,7 +206,7 @@ def template_tool_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
         name = path.rpartition("/")[2]
         if name.startswith(("talconfig.", "topf.")) and name.endswith((*config_files.JINJA, *config_files.GO)):
             message = "a template, and what is made from it is read where it is written: this one is not"
-            yield Diagnostic.unknown("?", message, at=Place(path))
+            yield Diagnostic.unknown("talos-tool-file-from-template", message, at=Place(path))
 
 
 def chart_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
@@ -219,5 +219,5 @@ def chart_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
             data = tree.bytes(template)
             if data is not None and re.search(rb"(?m)^machine:\s*$", data):
                 message = "a chart whose templates are machine configs, as talm has them: they are not rendered"
-                yield Diagnostic.unknown("?", message, at=Place(path))
+                yield Diagnostic.unknown("talm-chart-not-rendered", message, at=Place(path))
                 break

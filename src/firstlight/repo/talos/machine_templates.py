@@ -93,14 +93,16 @@ def _settings(tree: WorkTree, file: str) -> tuple[JinjaSettings, list[Diagnostic
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         place = Place(file, int(line[1]) if line else 0)
-        return JinjaSettings(), [Diagnostic.error("?", f"this is no TOML: {error}", at=place)]
+        return JinjaSettings(), [Diagnostic.error("minijinja-settings-wrong", f"this is no TOML: {error}", at=place)]
     table, defines = found.get("syntax"), found.get("defines")
     given = {key.replace("-", "_"): str(value) for key, value in (table if isinstance(table, dict) else {}).items()}
     fields = {field.name for field in dataclasses.fields(JinjaSyntax)}
     try:
         syntax = JinjaSyntax(**{key: value for key, value in given.items() if key in fields})
     except ValueError as error:
-        return JinjaSettings(), [Diagnostic.error("?", f"templates cannot be read: {error}", at=Place(file))]
+        return JinjaSettings(), [
+            Diagnostic.error("minijinja-settings-wrong", f"templates cannot be read: {error}", at=Place(file))
+        ]
     return JinjaSettings(
         syntax=syntax,
         trim_blocks=found.get("trim-blocks") is True,

@@ -117,7 +117,8 @@ def _is_for_workers(entry: _Entry, roles: Mapping[str, MachineRole]) -> bool:
 
 def _ignored(listed: ListedManifest) -> Diagnostic:
     message = f"Talos ignores the {listed.form.value} {listed.name} on workers"
-    return Diagnostic.warning("?", message, at=listed.place, fix="Move it to the config of the control plane.")
+    hint = "Move it to the config of the control plane."
+    return Diagnostic.warning("manifest-on-worker", message, at=listed.place, fix=hint, subject=listed.subject)
 
 
 def _key(listed: ListedManifest) -> object:
@@ -129,11 +130,13 @@ def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Diagn
     """Take a manifest away that an earlier patch brings."""
     place, name = entry.listed.place, entry.listed.name
     found = [each for each in same if _overlap(entry, each)]
+    subject = entry.listed.subject
     if not found:
-        return [Diagnostic.warning("?", f"$patch: delete finds no inline manifest {name} before it", at=place)]
+        message = f"$patch: delete finds no inline manifest {name} before it"
+        return [Diagnostic.warning("inline-manifest-delete-finds-nothing", message, at=place, subject=subject)]
     if entry.part is not None and entry.part.machine:
         message = f"{name} is taken away on {entry.part.machine} alone; other control planes bring it back"
-        return [Diagnostic.warning("?", message, at=place)]
+        return [Diagnostic.warning("inline-manifest-deleted-on-one-machine", message, at=place, subject=subject)]
     if not entry.is_applied:
         doubt = f"{place} takes it away again, if it is applied too"
         same[:] = [dataclasses.replace(each, listed=dataclasses.replace(each.listed, doubt=doubt)) for each in same]
@@ -148,14 +151,16 @@ def _repeated(entry: _Entry, same: Sequence[_Entry]) -> Diagnostic | None:
     listed, other = entry.listed, same[0].listed
     if listed.form is SourceForm.EXTRA_MANIFEST or listed.place == other.place:
         return None
+    places = listed.place, other.place
     if _overlap(entry, same[0]):
         message = f"the inline manifest {listed.name} is there twice, first in {other.place}: Talos refuses that"
-        return Diagnostic.warning("?", message, at=listed.place, fix="Rename one, or take one away.")
+        hint = "Rename one, or take one away."
+        return Diagnostic.warning("inline-manifest-twice", message, at=places, fix=hint, subject=listed.subject)
     if listed.text == other.text:
         return None
     message = f"the inline manifest {listed.name} is another one here than in {other.place}"
     hint = "Every control-plane machine applies its own: write the same everywhere."
-    return Diagnostic.warning("?", message, at=listed.place, fix=hint)
+    return Diagnostic.warning("inline-manifest-differs", message, at=places, fix=hint, subject=listed.subject)
 
 
 def _overlap(one: _Entry, two: _Entry) -> bool:

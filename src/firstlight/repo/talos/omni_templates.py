@@ -8,7 +8,6 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight import errors
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import OMNI_TEMPLATE, Machine, MachineRole
 from firstlight.model.component import SourceForm
@@ -18,6 +17,7 @@ from firstlight.model.source import DirectorySource, Embedded, Source, Unresolve
 from firstlight.repo import work_tree
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.omni import omni_parser
+from firstlight.repo.omni.go_yaml import OmniTemplateError
 from firstlight.repo.talos import config_facts, config_files, config_manifests, document_kinds
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
 from firstlight.repo.talos.config_facts import Fact
@@ -81,11 +81,9 @@ class _Reader:
         if text is None:
             return
         said = {(each.place.path, each.place.line) for each in self.tree.diagnostics}
-        for error in omni_parser.problems(text, self.file.path, files=self.named):
-            place = Place(error.path, error.line)
-            message = error.message.removeprefix(f"{place}: ")
-            if (place.path, place.line) not in said:  # that it is no YAML is known already
-                self.diagnostics.append(Diagnostic.error("?", message, at=place, fix=error.hint))
+        for problem in omni_parser.problems(text, self.file.path, files=self.named):
+            if (problem.place.path, problem.place.line) not in said:  # that it is no YAML is known already
+                self.diagnostics.append(problem)
 
     def named(self, name: str, line: int) -> tuple[str, str]:
         """A file for the strict reader."""
@@ -93,7 +91,8 @@ class _Reader:
         text = None if path is None else self.tree.text(path)
         if path is None or text is None:
             hint = "omnictl looks for it where it runs: beside the template, or at the top of the repo."
-            raise errors.ConfigError(f"there is no file {name}", path=self.file.path, line=line, hint=hint)
+            message = f"there is no file {name}"
+            raise OmniTemplateError("talos-file-missing", message, path=self.file.path, line=line, hint=hint)
         return text, path
 
     def find(self, name: str) -> str | None:
@@ -181,7 +180,7 @@ class _Reader:
         what = "control-plane machines" if document.get("kind") == "ControlPlane" else "workers"
         count = f"{size} " if size.isdecimal() else ""
         message = f"Omni chooses {count}{what} by the machine class {name or 'without a name'}: which, only Omni knows"
-        self.diagnostics.append(Diagnostic.unknown("?", message, at=document.place("machineClass")))
+        self.diagnostics.append(Diagnostic.unknown("omni-machine-class", message, at=document.place("machineClass")))
 
     def manifests(self, cluster: ConfigDocument) -> Iterator[ListedManifest]:
         """``kubernetes.manifests``, which Omni's server applies."""

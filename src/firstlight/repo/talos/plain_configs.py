@@ -37,9 +37,6 @@ def scripts_naming(tree: WorkTree, names: Iterable[str]) -> dict[str, str]:
 # that.
 
 
-NO_MACHINES = "no machine is named in these configs: which there are, is not known"
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Group:
     """Files of one cluster."""
@@ -78,7 +75,7 @@ def _with_base(below: Mapping[str, Sequence[LooseFile]], shared: Sequence[LooseF
     if named and named.named and len(nameless) > 1:
         message = f"{_and(nameless)} get the same clusterName from here: {named.name}"
         hint = "Give each a name of its own: contexts and certificates of two clusters would look the same."
-        diagnostics.append(Diagnostic.warning("?", message, at=named.named, fix=hint))
+        diagnostics.append(Diagnostic.warning("talos-cluster-name-shared", message, at=named.named, fix=hint))
     found = []
     for directory, own in below.items():
         name = next((each.name for each in own if each.name), directory)
@@ -104,7 +101,7 @@ def _named(directory: str, own: list[LooseFile]) -> Iterator[_Group]:
         else:
             message = f"nothing says for which cluster this is: {', '.join(names)}; it is not counted"
             hint = "Put it into a directory of the cluster."
-            diagnostics.append(Diagnostic.unknown("?", message, at=Place(each.path), fix=hint))
+            diagnostics.append(Diagnostic.unknown("cluster-unclear", message, at=Place(each.path), fix=hint))
     for index, (name, mine) in enumerate(by_name.items()):
         yield _Group(name, tuple(mine), tuple(diagnostics) if index == 0 else ())
 
@@ -127,7 +124,7 @@ def _without_rivals(tree: WorkTree, loose: Sequence[LooseFile]) -> tuple[list[Lo
         for each in several:
             if used and names[each.path] not in used:
                 message = f"no script names this template, and {', '.join(sorted(used))} is named: it is not counted"
-                left[each.path] = Diagnostic.unknown("?", message, at=Place(each.path))
+                left[each.path] = Diagnostic.unknown("talos-template-unused", message, at=Place(each.path))
     return [each for each in loose if each.path not in left], list(left.values())
 
 
@@ -182,10 +179,13 @@ def _machines(group: _Group) -> tuple[tuple[Machine, ...], list[Diagnostic]]:
         verb, what = ("is", "a control plane") if len(guessed) == 1 else ("are", "control planes")
         message = f"nothing says what {_and(guessed)} {verb}: taken for {what}"
         diagnostics.append(
-            Diagnostic.unknown("?", message, at=by_name[guessed[0]][0].configs[0].place(), fix="Write machine.type.")
+            Diagnostic.unknown(
+                "machine-role-unknown", message, at=by_name[guessed[0]][0].configs[0].place(), fix="Write machine.type."
+            )
         )
     if not machines and any(each.is_patch for each in group.files):
-        diagnostics.append(Diagnostic.unknown("?", NO_MACHINES, at=_place(group)))
+        message = "no machine is named in these configs: which there are, is not known"
+        diagnostics.append(Diagnostic.unknown("machines-unnamed", message, at=_place(group)))
     return tuple(machines), diagnostics
 
 

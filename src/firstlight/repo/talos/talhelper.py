@@ -69,7 +69,7 @@ def _variables(tree: WorkTree, directory: str) -> tuple[dict[str, str], list[Dia
         for document in tree.documents(path) if tree.is_file(path) else ():
             if document_kinds.is_encrypted(document.value):
                 message = "the variables of this file are encrypted: what they stand for is not known"
-                diagnostics.append(Diagnostic.unknown("?", message, at=Place(path)))
+                diagnostics.append(Diagnostic.unknown("talhelper-variables-encrypted", message, at=Place(path)))
             for key, value in mapping(document.value).items():
                 if key != "sops" and text_of(value):
                     variables[str(key)] = text_of(value)
@@ -96,14 +96,16 @@ class _Reader:
                 if node.get("overridePatches") is True:
                     message = "the patches of the group are not for this machine, and are counted for it all the same"
                     place = self.config.place("nodes", index, "overridePatches")
-                    self.diagnostics.append(Diagnostic.unknown("?", message, at=place))
+                    self.diagnostics.append(Diagnostic.unknown("talhelper-group-patches-overridden", message, at=place))
                 own = list(self.machines(index, node))
                 machines += own
                 for machine in own:
                     parts += self.group(ConfigRank.MACHINE, ("nodes", index), role=machine.role, machine=machine.name)
         for key in ("clusterName", "nodes"):
             if not self.config.get(key):
-                self.diagnostics.append(Diagnostic.error("?", f"{key} is missing", at=self.document.place()))
+                self.diagnostics.append(
+                    Diagnostic.error("talhelper-key-missing", f"{key} is missing", at=self.document.place())
+                )
         return TalosDeclaration(
             cluster=self.config.text("clusterName"),
             place=self.config.place("clusterName"),
@@ -145,7 +147,9 @@ class _Reader:
         interfaces = node.get("networkInterfaces") or group.get("networkInterfaces")
         if len(addresses) > ADDRESSES:
             message = f"a node with more than {ADDRESSES} addresses: the others are left out"
-            self.diagnostics.append(Diagnostic.error("?", message, at=self.config.place("nodes", index)))
+            self.diagnostics.append(
+                Diagnostic.error("talhelper-too-many-addresses", message, at=self.config.place("nodes", index))
+            )
         for address in addresses[:ADDRESSES]:
             known = address or next(config_facts.interface_addresses(interfaces), "")
             yield Machine(
@@ -180,7 +184,9 @@ class _Reader:
             if not isinstance(entry, str):
                 message = "talhelper takes patches as texts, and this is none"
                 self.diagnostics.append(
-                    Diagnostic.error("?", message, at=self.config.place(*here), fix="Write |- before it.")
+                    Diagnostic.error(
+                        "talhelper-patch-not-text", message, at=self.config.place(*here), fix="Write |- before it."
+                    )
                 )
             elif entry.startswith("@"):
                 yield from self.from_file(entry[1:], here, rank, role=role, machine=machine)
@@ -199,7 +205,9 @@ class _Reader:
         if path is None:
             message = f"there is no file {self.config.shown(name)}"
             hint = "talhelper looks beside talconfig.yaml."
-            self.diagnostics.append(Diagnostic.error("?", message, at=self.config.place(*steps), fix=hint))
+            self.diagnostics.append(
+                Diagnostic.error("talos-file-missing", message, at=self.config.place(*steps), fix=hint)
+            )
             return
         file = config_files.read_talos_file(self.tree, path, variables=self.variables)
         if path not in self.kinds:
@@ -238,7 +246,10 @@ class _Reader:
         if path is None:
             diagnostics = (
                 Diagnostic.error(
-                    "?", f"there is no file {name}", at=place, fix="talhelper looks beside talconfig.yaml."
+                    "talos-file-missing",
+                    f"there is no file {name}",
+                    at=place,
+                    fix="talhelper looks beside talconfig.yaml.",
                 ),
             )
         documents = self.tree.documents(path) if path else ()

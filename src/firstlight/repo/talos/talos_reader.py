@@ -75,7 +75,9 @@ def _fragments(tree: WorkTree, likely: Iterable[str]) -> dict[str, Diagnostic]:
         documents = tree.documents(path) if path.endswith(work_tree.YAML) else ()
         if any(document_kinds.is_omni(each.value) for each in documents) and omni_templates.is_fragment(documents):
             message = "a template without a document of kind Cluster: for which cluster it is, is not known"
-            found[path] = Diagnostic.unknown("?", message, at=Place(path), fix="omnictl wants a template in one file.")
+            found[path] = Diagnostic.unknown(
+                "omni-template-without-cluster", message, at=Place(path), fix="omnictl wants a template in one file."
+            )
     return found
 
 
@@ -112,7 +114,7 @@ def _counted(
                 f"{name or 'a cluster without a name'} is declared twice: {same[0].place.path} counts, this one not"
             )
             hint = "Keep one of them; the one with fewer errors counts, else the first."
-            diagnostics.append(Diagnostic.warning("?", message, at=other.place, fix=hint))
+            diagnostics.append(Diagnostic.warning("talos-cluster-twice", message, at=other.place, fix=hint))
     return kept, rejected, diagnostics
 
 
@@ -157,7 +159,7 @@ def _not_led_to(each: LooseFile, owners: Sequence[TalosDeclaration], script: str
     what = f"{names} does not lead to this {_what(each)}"
     named = f"{script} names it, and what comes of it is not known" if script else "no script names it either"
     hint = "Name it there, or delete it; it is listed, and not counted."
-    return Diagnostic.unknown("?", f"{what}; {named}", at=each.configs[0].place(), fix=hint)
+    return Diagnostic.unknown("talos-config-unused", f"{what}; {named}", at=each.configs[0].place(), fix=hint)
 
 
 def _what(each: LooseFile) -> str:
@@ -191,5 +193,5 @@ def _empty(tree: WorkTree, talos: Iterable[str]) -> Iterable[Diagnostic]:
             path = posixpath.join(directory, name)
             if name.endswith(work_tree.YAML) and path not in known and not tree.documents(path):
                 yield Diagnostic.warning(
-                    "?", "there is nothing in this file, which stands among patches", at=Place(path)
+                    "talos-patch-empty", "there is nothing in this file, which stands among patches", at=Place(path)
                 )

@@ -57,7 +57,7 @@ class _Reader:
         for key, what in _PROVIDERS.items():
             if program := self.config.text(key):
                 message = f"{what} also come from the program {program}, which is not run"
-                self.diagnostics.append(Diagnostic.unknown("?", message, at=self.config.place(key)))
+                self.diagnostics.append(Diagnostic.unknown("topf-provider-not-run", message, at=self.config.place(key)))
         machines = [
             self.machine(index, node) for index, node in self.config.items("nodes") if isinstance(node, Mapping)
         ]
@@ -112,7 +112,9 @@ class _Reader:
         role = text_of(node.get("role"))
         if role not in _ROLES:
             message = f"{role or 'nothing'} is no role of a node" if role else "a node has no role"
-            self.diagnostics.append(Diagnostic.error("?", message, at=place, fix="Write control-plane or worker."))
+            self.diagnostics.append(
+                Diagnostic.error("topf-role-wrong", message, at=place, fix="Write control-plane or worker.")
+            )
         schematic = text_of(node.get("schematicId")) or self.config.text("schematicId")
         extensions: tuple[str, ...] = ()
         if schematic.startswith("@"):
@@ -133,7 +135,9 @@ class _Reader:
         if path is None or not self.tree.is_file(path):
             own = self.config.get("nodes", index, "schematicId") is not None
             place = self.config.place("nodes", index, "schematicId") if own else self.config.place("schematicId")
-            diagnostic = Diagnostic.error("?", f"there is no file {name}", at=place, fix="topf looks beside topf.yaml.")
+            diagnostic = Diagnostic.error(
+                "talos-file-missing", f"there is no file {name}", at=place, fix="topf looks beside topf.yaml."
+            )
             if diagnostic not in self.diagnostics:
                 self.diagnostics.append(diagnostic)
             return name, ()
@@ -163,7 +167,7 @@ class _Reader:
                 if kind == document_kinds.JSON_PATCH:
                     message = "topf takes no JSON patches"
                     hint = "Write it as a part of a machine config."
-                    self.diagnostics.append(Diagnostic.error("?", message, at=document.place(), fix=hint))
+                    self.diagnostics.append(Diagnostic.error("topf-json-patch", message, at=document.place(), fix=hint))
                     continue
                 for each in config_files.configs_of_document(document, file):
                     yield ConfigPart(each, rank, role, machine)

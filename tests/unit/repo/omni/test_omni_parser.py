@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from firstlight import errors
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.omni import omni_parser, omni_template
+from firstlight.repo.omni.go_yaml import OmniTemplateError
 
 CASES = sorted((Path(__file__).parents[2] / "lab" / "omni").glob("*/expected.yaml"))
 
 
-def problems(path: Path) -> list[str]:
-    return [
-        str(each) for each in omni_parser.problems(path.read_text(), str(path), files=omni_template.files_beside(path))
-    ]
+def problems(path: Path) -> tuple[Diagnostic, ...]:
+    return omni_parser.problems(path.read_text(), str(path), files=omni_template.files_beside(path))
 
 
 @pytest.mark.parametrize("case", [path.parent for path in CASES], ids=lambda case: case.name)
@@ -24,9 +23,11 @@ def test_the_first_problem_is_the_one_that_is_raised(case: Path) -> None:
     if not found:
         omni_parser.parse(template)
         return
-    with pytest.raises(errors.ConfigError) as caught:
+    with pytest.raises(OmniTemplateError) as caught:
         omni_parser.parse(template)
-    assert str(caught.value) == found[0]
+    assert caught.value.diagnostic == found[0]
+    assert caught.value.message == f"{found[0].place}: {found[0].message}"
+    assert caught.value.hint == found[0].fix
 
 
 def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
@@ -38,16 +39,16 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
 
     found = problems(tmp_path / "template.yaml")
 
-    prefix = str(tmp_path / "template.yaml")
-    assert [each.removeprefix(f"{prefix}:") for each in found] == [
-        "2: 'a b' is no name for a cluster",
-        "3: '1' is no version",
-        "5: there is no file x",
-        "5: a patch is empty",
-        "9: ControlPlane has no key colour",
-        "8: 'a' is not the id of a machine",
-        "8: an entry of machines is not a text",
-        "11: there is no kind Nothing",
+    assert {each.place.path for each in found} == {str(tmp_path / "template.yaml")}
+    assert [(each.place.line, each.code, each.message) for each in found] == [
+        (2, "omni-value-wrong", "'a b' is no name for a cluster"),
+        (3, "omni-value-wrong", "'1' is no version"),
+        (5, "talos-file-missing", "there is no file x"),
+        (5, "omni-field-missing", "a patch is empty"),
+        (9, "omni-field-unknown", "ControlPlane has no key colour"),
+        (8, "omni-machine-id-wrong", "'a' is not the id of a machine"),
+        (8, "omni-field-type-wrong", "an entry of machines is not a text"),
+        (11, "omni-kind-wrong", "there is no kind Nothing"),
     ]
 
 
