@@ -138,9 +138,7 @@ def _jinja(tree: WorkTree, path: str) -> TalosFile:
         listed = ", ".join(f"{name} ({_lines(lines)})" for name, lines in found.missing.items())
         message = f"a template whose variables only a run knows: {listed}; the rest of it is read"
         hint = "defines in .minijinja.toml are known"
-        diagnostics.append(
-            Diagnostic.unknown("talos-variable-unknown", message, at=Place(path, first), fix=hint)
-        )
+        diagnostics.append(Diagnostic.unknown("talos-variable-unknown", message, at=Place(path, first), fix=hint))
     elif found.reason:
         diagnostics.append(
             Diagnostic.unknown(
