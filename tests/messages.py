@@ -55,6 +55,10 @@ def of_module(tree: ast.Module) -> Iterator[ast.expr]:
                 is_layout = name in ("split", "rsplit") and not node.args  # into words, to wrap them
                 if not is_layout and any(_is_text(each, exceptions) for each in (value, *node.args)):
                     yield node
+            case ast.Call(func=ast.Attribute(attr="get"), args=[key, *_]) if _is_text(key, exceptions):
+                yield node
+            case ast.Subscript(slice=key) if _is_text(key, exceptions):
+                yield node
             case ast.Match():
                 if _is_text(node.subject, exceptions):
                     yield node.subject

@@ -4,7 +4,8 @@
       UsageError                    exit 64  what was typed cannot be meant
       Refused                       exit 3   firstlight could, but will not
       ConfigError                   a file says something it must not; has path and line
-        (Mistaken, with everything that is wrong in files of rules, is firstlight.document.mistakes')
+        (FormMistakes, with everything that is wrong in files of rules, is firstlight.document.mistakes')
+        KubeconfigMissing           there is no kubeconfig; in firstlight.clients.kube.kubeconfig
       ToolError                     an external program cannot be found, fetched or built
       LabError                      a part of the lab did not do what it must
       ClientError                   the outside world answered no, or not at all; has a target

@@ -16,7 +16,7 @@ import yaml
 from firstlight.clients import kube, talosctl
 from firstlight.clients.sops import SopsClient
 from firstlight.commands.down.down import WIPED
-from firstlight.commands.recover import drill_run
+from firstlight.commands.recover import drill
 from firstlight.lab import procfs
 from firstlight.model.secret import Secret
 from firstlight.secrets import age_keys
@@ -152,7 +152,7 @@ async def test_the_repo_and_the_key_are_enough(home: Home, tmp_path: Path) -> No
     assert told.code == 0, told.out + told.err
     assert "0 writes to the API server" in told.out, told.out
     after = await everything(home)
-    assert drill_run.lost_belongings(before, after) == ()
+    assert drill.lost_belongings(before, after) == ()
     assert after.keys() == before.keys(), "and nothing else is there"
     assert await declared_objects(home) == objects
     assert home.authority == authority, "the machines' authority is the same"
@@ -166,7 +166,7 @@ async def everything(home: Home) -> Mapping[str, str]:
     """Objects, contents of Secrets; claims by whether they are bound, since volumes are not in Git."""
     async with client(home) as one:
         await until(lambda: is_bound(one), "the claim to be bound")
-        found = await drill_run.belongings_of(one)
+        found = await drill.belongings_of(one)
     return {
         name: digest if not name.startswith("PersistentVolumeClaim ") else ""
         for name, digest in found.items()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from firstlight.cli import main
 from firstlight.cli import means as cli_means
-from firstlight.commands.recover import drill_run
+from firstlight.commands.recover import drill as recover_drill
 from firstlight.commands.recover.assessment import DrillResult
 from firstlight.commands.recover.drill import FAULTS
 from firstlight.commands.recover.drill_context import DrillContext
@@ -49,7 +49,7 @@ async def drill(scenario: str, ground: DrillContext) -> DrillResult:
         said.append(await typed(ground.prepared.platform.root, ground.means, ground.cluster.name, *words))
         return said[-1].code
 
-    found = await drill_run.drill(FAULTS[scenario], ground, do=do)
+    found = await recover_drill.carry_out_drill(FAULTS[scenario], ground, do=do)
     assert found.code == 0, said[-1].out + said[-1].err
     _note(found)
     return found
@@ -67,7 +67,7 @@ async def killed(
         said.append(await recover_killed.run(order(words)))
         return said[-1].code
 
-    found = await drill_run.drill(FAULTS[scenario], ground, do=do)
+    found = await recover_drill.carry_out_drill(FAULTS[scenario], ground, do=do)
     assert found.code == 0, said[-1].out + said[-1].err
     return found
 

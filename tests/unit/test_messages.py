@@ -9,10 +9,24 @@ from tests import messages
 
 WORDS_OF_OTHERS = ("clients/", "gates/causes/")
 """Packages that read what other programs say, and make types of it."""
-ALLOWED: dict[tuple[str, str], str] = {}
+ALLOWED = {
+    (
+        "lab/lab_settings.py",
+        "str(error).partition(' - at `')",
+    ): "words of msgspec, which has no field for the place",
+    (
+        "lab/simulations/simulated_cluster.py",
+        "str(error) != said",
+    ): "to log the same error once",
+    ("commands/explain/component_story.py", "reasons_of[bond.why]"): "those with the same reason on one line",
+    ("lab/standins/standin_vaults.py", "counts.get(item.title, 0)"): "the title of an item in 1Password",
+    ("lab/standins/standin_vaults.py", "counts[item.title]"): "the title of an item in 1Password",
+    ("lab/standins/connect.py", "item.title == value"): "the title of an item in 1Password",
+    ("repo/changes/file_documents.py", "_LINE.search(str(error))"): "tomllib tells the line in its message alone",
+    ("repo/move_edits/move_proposal.py", "entry.get('why') != wish.why"): "the why of a declaration is data",
+}
 """File and branch, and why it may be there."""
 BUDGET: dict[str, int] = {
-    "cli": 1,
     "commands/audit": 2,
     "commands/audit/checks": 19,
     "commands/change": 2,
@@ -21,25 +35,19 @@ BUDGET: dict[str, int] = {
     "commands/decide/checks": 4,
     "commands/doctor/rules": 2,
     "commands/drift": 2,
-    "commands/explain": 1,
     "commands/handover": 1,
+    "commands/override": 1,
     "commands/node": 1,
     "commands/recover": 1,
     "commands/render": 1,
-    "execute": 2,
-    "execute/actions": 1,
-    "execute/apply": 3,
-    "execute/handover": 6,
     "gates": 3,
-    "lab": 1,
-    "lab/machines": 1,
-    "lab/simulations": 1,
-    "lab/standins": 3,
-    "plan": 4,
+    "plan": 5,
     "render": 1,
+    "render/inline": 2,
+    "repo": 2,
+    "repo/argocd": 1,
     "repo/changes": 1,
     "repo/join": 2,
-    "repo/move_edits": 1,
     "repo/scripts": 1,
     "repo/talos": 1,
 }
@@ -55,6 +63,8 @@ BUDGET: dict[str, int] = {
         "error.message.lower().partition(':')",
         "_PATTERN.search(cause.detail)",
         "each.message[:10] == 'it is not'",
+        "TABLE[error.reason]",
+        "TABLE.get(error.title.lower(), '')",
     ],
 )
 def test_such_a_branch_is_found(branch: str) -> None:

@@ -19,10 +19,6 @@ from firstlight.model.repo_command import RepoCommand
 _SHOWN = 20
 """Files of a command that are named."""
 
-option = click.option(
-    "--allow-commands", is_flag=True, help="Show the commands that the repo wants to run, and allow them as they are."
-)
-
 
 def allow(platform: Platform, cluster: Cluster, *, yes: bool, also: tuple[RepoCommand, ...] = ()) -> None:
     """Show the commands of a cluster, ask about those that were not allowed yet, and remember the answer.

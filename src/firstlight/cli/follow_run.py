@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from firstlight.cli import confirm as cli_confirm
 from firstlight.cli import screen
+from firstlight.cli.output import Form
 from firstlight.drawing import run_log, run_screen, run_summary, safe, table
 from firstlight.execute import walk as execute_walk
 from firstlight.execute.loop import RunResult
@@ -33,8 +34,6 @@ _PAUSE = 1 / 8
 """Seconds between two looks at whether something is new; the eye wants no more."""
 _CLOCK = 1.0
 """Seconds after which clocks are drawn again."""
-
-Form = Literal["text", "json"]
 
 
 class RunFollower:

@@ -42,6 +42,9 @@ repo_option = click.option(
     show_default="the one around this directory",
     help="The GitOps repo.",
 )
+allow_commands_option = click.option(
+    "--allow-commands", is_flag=True, help="Show the commands that the repo wants to run, and allow them as they are."
+)
 
 
 def cluster_options(function: Callable[P, R]) -> Callable[P, R]:

@@ -4,13 +4,16 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import click
 
 from firstlight import errors
 from firstlight.clients import atomic_file, path_safety
 from firstlight.drawing import safe
+
+Form = Literal["text", "json"]
+"""How an answer is printed."""
 
 
 def printable_diff(text: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.client_config import ClientConfig
+from firstlight.clients.kube.kubeconfig import KubeconfigMissing
 from firstlight.document import mistakes
 from firstlight.execute import access_files, cluster_identity
 from firstlight.journal import state_files
@@ -43,8 +44,8 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
         return access_files.kept_kubeconfig(left)
     try:
         return kube.load(kubeconfig, context=context, allow_exec=True)
-    except errors.ConfigError as error:
-        if kubeconfig is None and "there is no kubeconfig" in error.message:
+    except KubeconfigMissing as error:
+        if kubeconfig is None:
             error.hint = f"firstlight up {cluster} leaves one in {left}, once the API answers; else: --kubeconfig FILE"
         raise
 

@@ -259,7 +259,7 @@ async def require_quorum(
         errors.Refused: It cannot, and patience is over.
     """
     deadline = time.monotonic() + patience
-    told = ""
+    told: Verdict | None = None
     while True:
         verdict = await judge_quorum(machine, planes, way)
         if isinstance(verdict, Passed):
@@ -270,7 +270,7 @@ async def require_quorum(
                 hint="Bring the other members back, or take those that are gone out of etcd: talosctl etcd "
                 "remove-member. Then run again.",
             )
-        if verdict.reason != told:
-            told = verdict.reason
-            tell(f"{machine.name}: its reboot waits: {told}")
+        if verdict != told:
+            told = verdict
+            tell(f"{machine.name}: its reboot waits: {verdict.reason}")
         await asyncio.sleep(POLL)

@@ -63,6 +63,7 @@ class Keeper:
         self._is_stopped = False
         self._is_idle = False
         self._was_killed = False
+        self._has_exited = False
         self._state: State = "waiting"
         self._detail = ""
         self._since = time.time()
@@ -72,6 +73,11 @@ class Keeper:
     def is_ready(self) -> bool:
         """Whether it answered when it was last asked."""
         return self._state == "ready"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its process has ended by itself: it starts again soon, or was given up."""
+        return self._state == "failed" or self._has_exited
 
     @property
     def is_off(self) -> bool:
@@ -146,7 +152,7 @@ class Keeper:
                     await self._retry.wait()
                     deaths = 0
                 self._restarts += 1
-                self._set("waiting", f"{ending}; starts again")
+                self._set("waiting", f"{ending}; starts again", exited=self._process is not None)
                 await asyncio.sleep(min(0.1 * 2**deaths, 2))
         finally:
             self._set("resting", "the lab is stopping")
@@ -351,10 +357,10 @@ class Keeper:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)
 
-    def _set(self, state: State, detail: str) -> None:
+    def _set(self, state: State, detail: str, *, exited: bool = False) -> None:
         if state != self._state:
             self._since = time.time()
-        self._state, self._detail = state, detail
+        self._state, self._detail, self._has_exited = state, detail, exited
 
 
 async def _end_group(leader: int) -> None:

@@ -227,6 +227,8 @@ class Component:
     """What it is for, where that is known: cni, dns, certificates, secrets, engine, storage, crds …"""
     why: str
     is_why_declared: bool = False
+    is_why_only_form: bool = False
+    """Whether nothing says why, so that ``why`` is the form and the file."""
     version: str = ""
     needs: tuple[str, ...] = ()
     """Names of components of the same cluster."""

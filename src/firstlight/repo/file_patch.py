@@ -14,7 +14,7 @@ from firstlight.clients.git import Git, NotARepository
 from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.repo import overlaid_tree, work_tree
 from firstlight.repo.overlaid_tree import OverlaidTree
-from firstlight.repo.secrecy import key_files
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 _ORDER = (EditVerb.DELETE, EditVerb.WRITE, EditVerb.SET, EditVerb.APPEND, EditVerb.REMOVE)
@@ -84,7 +84,7 @@ def _unfit_alone(tree: WorkTree, finding: Finding) -> str:
     for path, text in texts.items():
         before = tree.bytes(path) if tree.is_file(path) else None
         after = text.encode() if text is not None else None
-        if key_files.tells_secret(unified_diff(path, before, after)):
+        if clear_secrets.tells_secret(unified_diff(path, before, after)):
             return f"{path} has a secret in clear beside it, which a diff would show"
     return why
 
@@ -95,7 +95,7 @@ def _unfit(tree: WorkTree, edits: Sequence[FileEdit]) -> str:
         if work_tree.join(".", path) != path or not (tree.root / path).parent.resolve().is_relative_to(tree.root):
             return f"{path} is outside of the repo"
         # What a diff shows around a change is read by whoever reads the log of a pipeline.
-        if tree.is_file(path) and key_files.has_clear_secrets(tree, path):
+        if tree.is_file(path) and clear_secrets.has_clear_secrets(tree, path):
             return f"{path} has secrets in clear, which a diff would show"
     return ""
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight.document import go_regex
-from firstlight.repo.kustomize import selector_patterns
+from firstlight.repo.kustomize import selectors
 from firstlight.repo.kustomize.resources import KustomizationError
 
 
@@ -80,7 +80,7 @@ def test_what_go_does_not_understand_is_said(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         go_regex.search(text, "x")
     with pytest.raises(KustomizationError, match="is not understood"):
-        selector_patterns.matches(text, "x")
+        selectors.matches(text, "x")
 
 
 def test_an_expression_may_match_a_part() -> None:

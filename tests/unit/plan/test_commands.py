@@ -10,7 +10,6 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main, renderers, which_repo
-from firstlight.commands.plan import command
 from firstlight.model.cluster import Cluster
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
@@ -30,12 +29,11 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def give(platform: Platform, renditions: Any = ()) -> None:
         monkeypatch.setattr(which_repo, "platform", lambda root: platform)
-        for each in (command, renderers):
-            monkeypatch.setattr(
-                each,
-                "rendered",
-                lambda platform, *, wanted, offline, components=None: renditions if wanted is not False else (),
-            )
+        monkeypatch.setattr(
+            renderers,
+            "rendered",
+            lambda platform, *, wanted, offline, components=None: renditions if wanted is not False else (),
+        )
 
     return give
 

@@ -46,7 +46,7 @@ def test_machines_that_omni_chooses_may_take_the_pods() -> None:
     [
         {},
         {"other.yaml": {"unknown": CLASS}},
-        {"talos.yaml": {"unknown": {"talos-template-not-rendered": CHOSEN}}},
+        {"talos.yaml": {"unknown": {"talos-template-not-evaluated": CHOSEN}}},
     ],
 )
 def test_other_diagnostics_leave_it_an_error(diagnostics: dict[str, Any]) -> None:

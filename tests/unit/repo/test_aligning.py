@@ -6,7 +6,7 @@ import pytest
 
 from firstlight.model.component import ObjectId
 from firstlight.ownership.field_values import ABSENT
-from firstlight.repo.field_edits import chart_edits, derived_values, field_steps, object_edits, patch_edits
+from firstlight.repo.field_edits import chart_edits, derived_values, field_steps, manifest_edits, patch_edits
 from firstlight.repo.field_edits.edit_candidates import Steps, WantedField
 
 WEB = ObjectId("apps", "Deployment", "shop", "web")
@@ -100,7 +100,7 @@ TEXT = "# one\na: 1\n---\n# two\nb: 2\n---\nc: 3\n"
     ],
 )
 def test_one_document_less(text: str, index: int, left: str) -> None:
-    assert object_edits.without_document(text, index) == left
+    assert manifest_edits.without_document(text, index) == left
 
 
 @pytest.mark.parametrize(

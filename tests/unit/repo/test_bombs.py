@@ -62,7 +62,7 @@ LINES = {
 WORK = {
     "URLs without passwords": "from firstlight.model import remote_url; remote_url.without_credentials(line)",
     "wrapping": "from firstlight.drawing import table; table.wrap(line, 80)",
-    "commands that write": "from firstlight.repo.changes import command_changes; command_changes.writers(line)",
+    "commands that write": "from firstlight.repo.changes import line_changes; line_changes.writers(line)",
     "variables": "from firstlight.repo.flux import envsubst; envsubst.expand(line, {'a': 'b'}.get)",
     "variables of Talos files": "from firstlight.repo.talos.config_files import substitute as s; s(line, {'a': 'b'})",
     "YAML": "from firstlight.document import yaml_reader; yaml_reader.read(('a: ' + line).encode(), 'a.yaml')",

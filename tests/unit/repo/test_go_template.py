@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from firstlight.repo import go_template
 from firstlight.repo.go_template import GoTemplateError, MissingKey, NotKnownBeforeRun, TemplateLimitExceeded, Unknown
-from firstlight.repo.helmfile import helmfile_functions
+from firstlight.repo.helmfile import rendered_files
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.repo.helmfile.cases import CASES, VALUES
 
@@ -21,7 +21,7 @@ def shown(text: str, data: Any = None, **options: Any) -> str:
 @pytest.mark.parametrize(("template", "wanted"), CASES, ids=[template[:60] for template, _ in CASES])
 def test_renders_what_go_renders_and_refuses_what_go_refuses(template: str, wanted: str | None, tmp_path: Any) -> None:
     data = {"Values": VALUES, "StateValues": VALUES, "Environment": {"Name": "default"}}
-    known = helmfile_functions.functions_of(WorkTree(tmp_path), ".")
+    known = rendered_files.functions_of(WorkTree(tmp_path), ".")
 
     if wanted is None:
         with pytest.raises(GoTemplateError):

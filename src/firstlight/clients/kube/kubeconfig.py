@@ -142,18 +142,21 @@ def locate(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return (Path(environ.get("HOME") or Path.home()) / ".kube" / "config",)
 
 
+class KubeconfigMissing(errors.ConfigError):
+    """None of the files exists that could be one."""
+
+
 def read(paths: Sequence[Path]) -> Kubeconfig:
     """Read and merge files; of several, those that do not exist are passed over, as kubectl does.
 
     Raises:
-        errors.ConfigError: None of them exists, or one cannot be read.
+        KubeconfigMissing: None of them exists.
+        errors.ConfigError: One cannot be read.
     """
     documents = [found for path in paths if (found := read_document(path)) is not None]
     if not documents:
         names = " or ".join(str(path) for path in paths)
-        raise errors.ConfigError(
-            "there is no kubeconfig", path=names, hint="set KUBECONFIG to the file of your cluster"
-        )
+        raise KubeconfigMissing("there is no kubeconfig", path=names, hint="set KUBECONFIG to the file of your cluster")
     current = next((text for each in documents if (text := each.text("current-context"))), "")
     return Kubeconfig(
         paths=tuple(each.path for each in documents),

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from firstlight import errors
 from firstlight.cli import output as cli_output
@@ -16,33 +17,77 @@ from firstlight.clients import program_path
 from firstlight.commands.audit import audit as audit_room
 from firstlight.commands.audit import (
     audit_cache,
-    baseline_file,
-    cluster_access,
+    audit_request,
     data,
-    output,
+    live_objects,
+    markdown,
+    page,
     rule_cards,
     rule_remedy,
-    team_rules,
+    rule_tests,
+    rulebook,
+    sarif,
     watch,
 )
+from firstlight.commands.audit import baseline as audit_baseline
 from firstlight.commands.audit import text as audit_text
-from firstlight.commands.audit.audit import AuditMeans, AuditResult, ClusterOpeners
+from firstlight.commands.audit.audit import AuditMeans, AuditResult
 from firstlight.commands.audit.audit_request import AuditOptions, AuditRequest
-from firstlight.commands.audit.output_form import RemedyData
+from firstlight.commands.audit.live_objects import ClusterOpeners
 from firstlight.commands.audit.rule_form import AuditCard
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.commands.audit.rulebook import AuditRulebook
-from firstlight.commands.decide import text
-from firstlight.drawing import decision_words, safe, table
+from firstlight.commands.decide import rule_text
+from firstlight.drawing import safe, table
 from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import Audit
 from firstlight.model.platform import Platform
 from firstlight.render.component_renderer import Progress, Renderer
-from firstlight.repo import file_patch
+from firstlight.repo import file_patch, work_tree
 from firstlight.repo.file_patch import FilePatch
 from firstlight.repo.work_tree import WorkTree
 
 FAILED, FOUND = 1, 2
+
+
+def run(*, card: str | None, is_test: bool, root: Path | None, **given: Any) -> int:
+    """Do what was typed; the exit code.
+
+    Raises:
+        errors.FirstlightError: It cannot be done, or be meant.
+    """
+    wishes = audit_request.typed(**given)
+    tree = WorkTree(work_tree.top(Path()) if root is None else root)
+    if card is None and not is_test:
+        return asyncio.run(do(tree.root, wishes))
+    if card is not None and is_test:
+        raise errors.UsageError("--explain and --test cannot be asked together", hint="Ask one after the other.")
+    if wishes.form not in ("text", "json"):
+        raise errors.UsageError(f"a rule is not shown as {wishes.form}", hint="Write --output text or json.")
+    return _print_tests(tree, wishes.form) if is_test else _print_rules(tree, card or "", wishes.form)
+
+
+def _print_rules(tree: WorkTree, name: str, form: str) -> int:
+    """A rule, or all of them, as people read them."""
+    book, columns = rulebook.book(tree), table.terminal_columns()
+    if name:
+        card = rule_cards.card(book, name)
+        cli_output.answer(form, rule_cards.card_text(card, columns=columns), rule_cards.card_data(card))
+    else:
+        everything = rule_cards.cards(book)
+        shown = {"rules": [rule_cards.card_data(each) for each in everything]}
+        cli_output.answer(form, rule_cards.card_list(everything, columns=columns), shown)
+    return 0
+
+
+def _print_tests(tree: WorkTree, form: str) -> int:
+    """The team's tests of its rules."""
+    found = rule_tests.tested(tree)
+    if not found and form != "json":
+        print(f"there are no tests: write them to {rulebook.DIRECTORY}/NAME.test.yaml")
+        return 0
+    cli_output.answer(form, rule_text.tests(found, columns=table.terminal_columns()), rule_text.tests_data(found))
+    return FAILED if any(each.wrong for each in found) else 0
 
 
 async def do(top: Path, wishes: AuditOptions) -> int:
@@ -57,11 +102,11 @@ async def do(top: Path, wishes: AuditOptions) -> int:
     if wishes.watch:
         return await watch_and_show(tree, request_of(wishes), means_of(wishes), wishes)
     if wishes.remedy:
-        check_remedy(wishes.remedy)
+        rule_remedy.check_remedy(wishes.remedy)
     place = audit_cache.locate(os.environ, tree.root) if wishes.is_kept else None
     key = await _key(tree, wishes, place) if place else None
     if place is not None and key is not None and (known := audit_cache.find(place, key)) is not None:
-        output.show(known.audit, wishes, lambda: _cards_of(tree))
+        show(known.audit, wishes, lambda: _cards_of(tree))
         return exit_code(known.audit, wishes, is_whole=not known.is_broken)
     judged = await _judged(tree, wishes)
     if place is not None and key is not None and key == await _key(WorkTree(top), wishes, place):
@@ -72,7 +117,7 @@ async def do(top: Path, wishes: AuditOptions) -> int:
         return await _fixed(tree, judged, wishes)
     if wishes.remedy:
         return show_remedy(tree, judged, wishes)
-    output.show(judged.audit, wishes, lambda: cards(judged.book))
+    show(judged.audit, wishes, lambda: cards(judged.book))
     return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
 
 
@@ -94,7 +139,7 @@ def means_of(wishes: AuditOptions) -> AuditMeans:
         return await renderers.open_renderer(platform, offline=wishes.offline, progress=progress)
 
     def ways(platform: Platform) -> ClusterOpeners:
-        return cluster_access.ways(
+        return live_objects.ways(
             platform, wishes.clusters, kubeconfig=wishes.kubeconfig, context=wishes.context
         )  # fmt: skip
 
@@ -130,15 +175,15 @@ def cards(book: AuditRulebook) -> tuple[AuditCard, ...]:
 
 
 def _cards_of(tree: WorkTree) -> tuple[AuditCard, ...]:
-    return cards(team_rules.book(tree))
+    return cards(rulebook.book(tree))
 
 
 def _excused(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> int:
     """Write what was found to the baseline."""
     assert wishes.until is not None
-    path, added = baseline_file.add(
-        tree, judged, wishes.baseline, reason=wishes.reason, until=wishes.until
-    )  # fmt: skip
+    path, added = audit_baseline.add(
+        tree, judged.audit, book=judged.book, file=wishes.baseline, reason=wishes.reason, until=wishes.until
+    )
     noun = "finding is" if added == 1 else "findings are"
     print(f"{added} {noun} excused until {wishes.until} in {path}" if added else "there is nothing to excuse")
     return 0
@@ -177,7 +222,7 @@ async def _fixed(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> i
         f"{fixed} finding{'' if fixed == 1 else 's'} fixed in {files} file{'' if files == 1 else 's'}; what is left:",
         file=sys.stderr, flush=True,
     )  # fmt: skip
-    output.show(after.audit, wishes, lambda: cards(after.book))
+    show(after.audit, wishes, lambda: cards(after.book))
     return exit_code(after.audit, wishes, is_whole=after.is_whole)
 
 
@@ -187,21 +232,6 @@ def _say_refused(made: FilePatch) -> None:
 
 
 # ``firstlight audit --remedy``: what findings of a rule lead to, step by step, with the patch.
-
-
-def check_remedy(rule: str) -> None:
-    """See that there is a remedy for a rule, before anything is looked at.
-
-    Raises:
-        errors.UsageError: There is none.
-    """
-    known = rule_remedy.known_remedies()
-    if rule not in known:
-        names = ", ".join(sorted(known))
-        raise errors.UsageError(
-            f"there is no remedy for {rule}",
-            hint=f"There is one for {names}." if names else f"What to do: firstlight audit --explain {rule}",
-        )
 
 
 def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> int:
@@ -215,9 +245,9 @@ def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> in
     if patch.refused:
         raise errors.Refused(f"the patch cannot be made: {patch.refused[0][1]}")
     if wishes.form == "json":
-        cli_output.write_json(_data(made, patch))
+        cli_output.write_json(rule_remedy.remedy_data(made, patch))
     else:
-        print("\n".join(_lines(made, patch)))
+        print("\n".join(rule_remedy.remedy_lines(made, patch)))
     if made.refused:
         return errors.Refused.exit_code
     return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
@@ -226,35 +256,12 @@ def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> in
 def _nothing(judged: AuditResult, wishes: AuditOptions) -> int:
     if wishes.form == "json":
         empty = Remedy(rule=wishes.remedy, title="")
-        cli_output.write_json(_data(empty, FilePatch(before={}, after={}, fixed=())))
+        cli_output.write_json(rule_remedy.remedy_data(empty, FilePatch(before={}, after={}, fixed=())))
     else:
         print(f"{wishes.remedy} finds nothing here")
         for each in judged.audit.skipped:
             print(f"not seen: {safe.name(each)}", file=sys.stderr)
     return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
-
-
-def _lines(made: Remedy, patch: FilePatch) -> list[str]:
-    columns = table.terminal_columns()
-    lines = [decision_words.plain(made.title)]
-    lines += decision_words.block("refused", made.refused, columns)
-    lines += decision_words.block("asks", made.open_questions, columns)
-    lines += text.procedure("do", made.steps, columns=columns)
-    return [*lines, *(["", cli_output.printable_diff(patch.diff).rstrip("\n")] if patch.diff else [])]
-
-
-def _data(made: Remedy, patch: FilePatch) -> RemedyData:
-    return {
-        "rule": made.rule,
-        "title": made.title,
-        "refused": list(made.refused),
-        "questions": list(made.open_questions),
-        "steps": [
-            {"text": each.text, "command": each.command, "side": str(each.side) if each.side else None}
-            for each in made.steps
-        ],
-        "patch": patch.diff,
-    }
 
 
 # ``firstlight audit --watch``: what is new and what is gone, while somebody edits.
@@ -298,3 +305,45 @@ def _show(found: object, last: Audit | None, wishes: AuditOptions) -> Audit | No
             flush=True,
         )
     return found.audit
+
+
+# The answer in the form that was asked for, on the screen or in a file.
+
+
+def show(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard, ...]]) -> None:
+    """Print it, or write it to a file.
+
+    Args:
+        audit: The answer.
+        wishes: In which form, and where to.
+        cards: All rules, for forms that carry them.
+    """
+    text = shown(audit, wishes, cards)
+    if wishes.out is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    cli_output.write_file(wishes.out, text)
+
+    print(f"{audit_text.counts(audit)}\nwritten to {wishes.out}", file=sys.stderr)
+
+
+def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard, ...]]) -> str:
+    """The answer in the form that was asked for."""
+    match wishes.form:
+        case "json":
+            return cli_output.json_text(data.data(audit))
+        case "sarif":
+            return safe.json(sarif.sarif(audit, cards(), everything=wishes.everything), indent=2) + "\n"
+        case "markdown":
+            return _ended(markdown.markdown(audit))
+        case "html":
+            return _ended(page.page(audit, cards()))
+        case _:
+            columns = table.terminal_columns() if wishes.out is None else 100
+            colour = wishes.out is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+            return _ended(audit_text.text(audit, columns=columns, everything=wishes.everything, colour=colour))
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"

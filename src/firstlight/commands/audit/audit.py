@@ -17,11 +17,11 @@ from firstlight.commands.audit import (
     rule_cards,
     rule_remedy,
     rulebook,
-    team_rules,
 )
 from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.commands.audit.baseline import AuditBaseline
 from firstlight.commands.audit.checks import diagnostics
+from firstlight.commands.audit.live_objects import ClusterOpeners
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.model.finding import Audit, Finding
 from firstlight.model.platform import Platform
@@ -42,16 +42,8 @@ class AuditMeans:
     """Where excuses are, if not in the repo."""
     open_renderer: gather.RendererOpener | None = None
     """Without it nothing is rendered."""
-    ways: Callable[[Platform], "ClusterOpeners"] | None = None
+    ways: Callable[[Platform], ClusterOpeners] | None = None
     """The ways to the clusters; without it none is asked."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ClusterOpeners:
-    """The ways to clusters, and why there is none to the others."""
-
-    openers: Mapping[str, live_objects.ClientOpener]
-    missing: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,7 +81,7 @@ async def audit(
         errors.Refused: What answers is another cluster.
     """
     say("reading the repo")
-    book, baseline = team_rules.book(tree), team_rules.baseline(tree, means.baseline)
+    book, baseline = rulebook.book(tree), audit_baseline.of_tree(tree, means.baseline)
     with platform_reader.rare_garbage_collection():
         scene, skipped = await gather.gather(tree, git=means.git, today=wishes.today, known=means.known)
         check(wishes, scene.platform, book)

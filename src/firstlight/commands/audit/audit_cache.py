@@ -28,7 +28,7 @@ from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.model import remote_url
 from firstlight.model.finding import Audit
 from firstlight.render import cache_files
-from firstlight.repo.secrecy import key_files
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import binary_cache
 
@@ -83,7 +83,7 @@ async def key(
         excuses = hashlib.sha256(baseline.read_bytes()).hexdigest() if baseline is not None else ""
         # Git is asked twice, and one need not wait for the other.
         ignored, _ = await asyncio.gather(
-            key_files.ignored_files(tree.root, git=git), asyncio.to_thread(lambda: tree.files)
+            clear_secrets.ignored_files(tree.root, git=git), asyncio.to_thread(lambda: tree.files)
         )  # fmt: skip
         packages = _packages()
     except (errors.FirstlightError, OSError):

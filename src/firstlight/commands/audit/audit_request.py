@@ -7,7 +7,6 @@ from typing import Any
 
 from firstlight import errors
 
-FORMS = ("text", "json", "sarif", "markdown", "html")
 _SUFFIXES = {".json": "json", ".sarif": "sarif", ".md": "markdown", ".html": "html", ".htm": "html"}
 
 

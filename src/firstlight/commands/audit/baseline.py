@@ -7,20 +7,23 @@ excused:
 import dataclasses
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
-from firstlight.commands.audit import excuses
+from firstlight import errors
+from firstlight.clients import atomic_file
+from firstlight.commands.audit import excuses, rulebook
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.document import yaml_writer
 from firstlight.document.mistakes import FormMistakes, parsed
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.diagnostic import Diagnostic
-from firstlight.model.finding import Excuse, Excused, Finding
+from firstlight.model.finding import Audit, Excuse, Excused, Finding
 from firstlight.model.place import Place
-from firstlight.repo import team_files
+from firstlight.repo.work_tree import WorkTree
 
-FILE = f"{team_files.DIRECTORY}/audit/baseline.yaml"
+FILE = rulebook.BASELINE
 STALE, EXPIRED, UNKNOWN = "baseline-stale", "baseline-expired", "baseline-unknown-rule"
 LONG = "excuse-too-long"
 """Ids of the rules about it."""
@@ -69,6 +72,22 @@ def read(data: bytes, path: str) -> AuditBaseline:
     if diagnostics:
         raise FormMistakes(diagnostics)
     return AuditBaseline(entries=tuple((each, document.place("excused", n)) for n, each in enumerate(file.excused)))
+
+
+def of_tree(tree: WorkTree, file: Path | None) -> AuditBaseline:
+    """What is known and excused: in the file that is named, or in the one of the repo, if it has one.
+
+    Raises:
+        errors.UsageError: The file that is named cannot be read.
+        errors.ConfigError: It says something that it must not say.
+    """
+    if file is not None:
+        try:
+            return read(file.read_bytes(), str(file))
+        except OSError as error:
+            raise errors.UsageError(f"{file} cannot be read: {error.strerror or error}") from error
+    content = tree.bytes(FILE) if tree.is_file(FILE) else None
+    return read(content, FILE) if content is not None else AuditBaseline()
 
 
 def written(entries: Iterable[BaselineEntry]) -> str:
@@ -168,3 +187,76 @@ def _problems(file: BaselineFile, document: YamlDocument) -> Iterator[Diagnostic
             yield Diagnostic.error(
                 "baseline-reason-missing", "reason is empty", at=place, fix="Write why this is excused."
             )
+
+
+# Findings written to the file: what stands there stays as it is, comments and all.
+
+
+def add(
+    tree: WorkTree, found: Audit, *, book: AuditRulebook, file: Path | None, reason: str, until: datetime.date
+) -> tuple[str, int]:
+    """Excuse everything that was found; the file, and how many entries it has more than before.
+
+    Args:
+        tree: The repo.
+        found: What was found.
+        book: The rules.
+        file: Where to; the one of the repo by default.
+        reason: Why.
+        until: The last day.
+
+    Raises:
+        errors.UsageError: The file cannot be read or written.
+        errors.ConfigError: It says something that it must not say.
+        errors.Refused: A link leads out of the repo.
+    """
+    place = file if file is not None else tree.root / FILE
+    shown = str(file) if file is not None else FILE
+    new = {
+        (each.code, each.place.path, each.key): entry(each, reason=reason, until=until, asked=found.asked)
+        for each in found.findings
+        if book.rules[each.code].group != excuses.GROUP
+    }
+    if not new:
+        return shown, 0
+    if file is None and (place.is_symlink() or not place.parent.resolve().is_relative_to(tree.root.resolve())):
+        raise errors.Refused(f"{shown} is behind a link", hint="Let it be a file of the repo, or name one: --baseline.")
+    try:
+        old = place.read_text() if place.exists() else ""
+        text = _with(old, list(new.values()), shown)
+        _write(place, text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.UsageError(f"{shown} cannot be written: {error}") from error
+    return shown, len(new)
+
+
+def _with(old: str, new: Sequence[BaselineEntry], path: str) -> str:
+    """The text with more entries; those that excuse the same and have ended give way."""
+    if not old.strip():
+        return written(new)
+    known = [each for each, _ in read(old.encode(), path).entries]
+    keys = {(each.rule, each.path, each.key) for each in new}
+    kept = [each for each in known if (each.rule, each.path, each.key) not in keys]
+    if len(kept) == len(known):
+        # Nothing gives way: what stands there stays, if what is added below it means what it is to mean.
+        below = "".join(f"  {line}\n" if line else "\n" for line in yaml_writer.dump(_plain(new)).splitlines())
+        for text in (f"{old.rstrip()}\n{below}", f"{old.rstrip()}\n{yaml_writer.dump(_plain(new))}"):
+            if _entries(text, path) == [*known, *new]:
+                return text
+    return written([*kept, *new])
+
+
+def _plain(entries: Sequence[BaselineEntry]) -> list[object]:
+    return [msgspec.to_builtins(each) for each in entries]
+
+
+def _entries(text: str, path: str) -> list[BaselineEntry] | None:
+    try:
+        return [each for each, _ in read(text.encode(), path).entries]
+    except FormMistakes:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_file.replace(path, text.encode(), mode=None)

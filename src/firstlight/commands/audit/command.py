@@ -1,21 +1,11 @@
 """``firstlight audit``: what in a repo, and in its clusters, will hurt; with evidence, and the way out."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import click
 
-from firstlight import errors
-from firstlight.cli import output
 from firstlight.cli.options import cluster_options, repo_option
-from firstlight.commands.audit import actions, audit_request, rule_cards, rule_tests, team_rules
-from firstlight.commands.audit.rulebook import AuditRulebook
-from firstlight.commands.decide import rule_text
-from firstlight.drawing import table
-from firstlight.errors import ExitCode
-from firstlight.repo import work_tree
-from firstlight.repo.work_tree import WorkTree
 
 
 @click.command()
@@ -44,11 +34,11 @@ from firstlight.repo.work_tree import WorkTree
 @click.option("--everything", is_flag=True, help="Also what is excused.")
 @click.option("--no-cache", is_flag=True, help="Look at everything, also if nothing has changed since the last time.")
 @repo_option
-@click.option("-o", "--output", "form", type=click.Choice(audit_request.FORMS), default=None,
+@click.option("-o", "--output", "form", type=click.Choice(["text", "json", "sarif", "markdown", "html"]), default=None,
               show_default="text, or as the name of --out says", help="How to print the answer.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Write the answer to a file.")  # fmt: skip
-def audit(card: str | None, is_test: bool, root: Path | None, **typed: Any) -> int:
+def audit(**typed: Any) -> int:
     """What will hurt: rules with evidence over all clusters of a repo, and how to make it right.
 
     \b
@@ -61,43 +51,6 @@ def audit(card: str | None, is_test: bool, root: Path | None, **typed: Any) -> i
     is executed, and nothing is written without --fix or --write-baseline. Exit code 2 means findings at or above
     --fail-on, 1 that something could not be looked at that was asked for.
     """  # noqa: D301 - the mark keeps lines as they are
-    wishes = audit_request.typed(**typed)
-    if card is not None or is_test:
-        if card is not None and is_test:
-            raise errors.UsageError("--explain and --test cannot be asked together", hint="Ask one after the other.")
-        if wishes.form not in ("text", "json"):
-            raise errors.UsageError(f"a rule is not shown as {wishes.form}", hint="Write --output text or json.")
-        return _tested(root, wishes.form) if is_test else _explained(root, card or "", wishes.form)
+    from firstlight.commands.audit import actions
 
-    return asyncio.run(actions.do(_top(root), wishes))
-
-
-def _top(root: Path | None) -> Path:
-    return work_tree.top(Path()) if root is None else root
-
-
-def _book(root: Path | None) -> AuditRulebook:
-    return team_rules.book(WorkTree(_top(root)))
-
-
-def _explained(root: Path | None, name: str, form: str) -> int:
-    """A rule, or all of them, as people read them."""
-    book, columns = _book(root), table.terminal_columns()
-    if name:
-        card = rule_cards.card(book, name)
-        output.answer(form, rule_cards.card_text(card, columns=columns), rule_cards.card_data(card))
-    else:
-        everything = rule_cards.cards(book)
-        shown = {"rules": [rule_cards.card_data(each) for each in everything]}
-        output.answer(form, rule_cards.card_list(everything, columns=columns), shown)
-    return 0
-
-
-def _tested(root: Path | None, form: str) -> int:
-    """The team's tests of its rules."""
-    found = rule_tests.tested(WorkTree(_top(root)))
-    if not found and form != "json":
-        print(f"there are no tests: write them to {team_rules.DIRECTORY}/NAME.test.yaml")
-        return 0
-    output.answer(form, rule_text.tests(found, columns=table.terminal_columns()), rule_text.tests_data(found))
-    return ExitCode.FAILED if any(each.wrong for each in found) else 0
+    return actions.run(**typed)

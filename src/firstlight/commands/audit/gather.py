@@ -17,7 +17,7 @@ from firstlight.render import component_renderer
 from firstlight.render.component_renderer import Progress, Renderer
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy import clear_secrets, key_files
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 PATIENCE = 20.0
@@ -59,7 +59,7 @@ async def gather(
         tracked=known.tracked,
         untracked=tuple(each for each in tree.files if known.tracked is not None and each not in known.tracked),
         ignored=known.ignored,
-        modes=key_files.modes(tree, known.ignored, tracked=known.tracked),
+        modes=clear_secrets.modes(tree, known.ignored, tracked=known.tracked),
         committed=known.committed,
     )
     return scene, known.skipped
@@ -80,7 +80,7 @@ async def git_facts(tree: WorkTree, platform: Platform, *, git: Path | None) -> 
         if not tracked and tree.files:
             # A new repository, or a directory that the one around it ignores: then nothing is known.
             return GitFacts()
-        named = key_files.named(tree, await key_files.ignored_files(tree.root, git=git))
+        named = clear_secrets.named(tree, await clear_secrets.ignored_files(tree.root, git=git))
     except NotARepository:
         return GitFacts()
     except errors.FirstlightError as error:

@@ -114,7 +114,7 @@ class AuditPattern(_Section, frozen=True):
     title: str
     rules: tuple[str, ...]
     applies: str = ""
-    """``function`` of ``conditions.py`` that tells to which clusters it can apply; to all by default."""
+    """``function`` of ``matrix.py`` that tells to which clusters it can apply; to all by default."""
     references: Mapping[str, Literal["yes", "no", "n/a"]] = {}
     """What reference platforms do."""
     why: str = ""

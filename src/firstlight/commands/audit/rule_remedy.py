@@ -5,8 +5,14 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 
+from firstlight import errors
+from firstlight.cli import output as cli_output
+from firstlight.commands.audit.output_form import RemedyData
+from firstlight.commands.decide import text
+from firstlight.drawing import decision_words, table
 from firstlight.model.decision import ProcedureStep
 from firstlight.model.finding import FileEdit, Finding
+from firstlight.repo.file_patch import FilePatch
 from firstlight.repo.platform_view import PlatformView
 
 
@@ -49,3 +55,46 @@ def remedy_of(rule: str, scene: PlatformView, findings: Sequence[Finding] = ()) 
     """What findings of a rule lead to; None for a rule without a remedy."""
     making = known_remedies().get(rule)
     return making(scene, findings) if making else None
+
+
+# What ``firstlight audit --remedy`` prints.
+
+
+def check_remedy(rule: str) -> None:
+    """See that there is a remedy for a rule, before anything is looked at.
+
+    Raises:
+        errors.UsageError: There is none.
+    """
+    known = known_remedies()
+    if rule not in known:
+        names = ", ".join(sorted(known))
+        raise errors.UsageError(
+            f"there is no remedy for {rule}",
+            hint=f"There is one for {names}." if names else f"What to do: firstlight audit --explain {rule}",
+        )
+
+
+def remedy_lines(made: Remedy, patch: FilePatch) -> list[str]:
+    """The steps, what stands in the way, what only a person can say, and the patch."""
+    columns = table.terminal_columns()
+    lines = [decision_words.plain(made.title)]
+    lines += decision_words.block("refused", made.refused, columns)
+    lines += decision_words.block("asks", made.open_questions, columns)
+    lines += text.procedure("do", made.steps, columns=columns)
+    return [*lines, *(["", cli_output.printable_diff(patch.diff).rstrip("\n")] if patch.diff else [])]
+
+
+def remedy_data(made: Remedy, patch: FilePatch) -> RemedyData:
+    """The same for a program."""
+    return {
+        "rule": made.rule,
+        "title": made.title,
+        "refused": list(made.refused),
+        "questions": list(made.open_questions),
+        "steps": [
+            {"text": each.text, "command": each.command, "side": str(each.side) if each.side else None}
+            for each in made.steps
+        ],
+        "patch": patch.diff,
+    }

@@ -17,7 +17,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import scratch
-from firstlight.commands.audit import rulebook, team_rules
+from firstlight.commands.audit import rulebook
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.commands.decide.rule_card import RuleTest
 from firstlight.document import mistakes
@@ -149,8 +149,8 @@ def tested(tree: WorkTree) -> tuple[RuleTest, ...]:
     Raises:
         errors.ConfigError: A file says something that it must not say.
     """
-    book = team_rules.book(tree)
-    files = [each for each in team_rules.of_tree(tree) if each[0].endswith(team_rules.TESTS)]
+    book = rulebook.book(tree)
+    files = [each for each in rulebook.of_tree(tree) if each[0].endswith(rulebook.TESTS)]
     with scratch.directory("audit") as directory:
         empty = WorkTree(Path(directory))
         return tuple(

@@ -10,6 +10,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from firstlight import errors
 from firstlight.commands.audit import declarative_rules, excuses, former_checks
 from firstlight.commands.audit.rule_form import AuditFile, AuditPattern, AuditRule
 from firstlight.document.mistakes import FormMistakes, parsed, short
@@ -17,7 +18,9 @@ from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
+from firstlight.repo import team_files
 from firstlight.repo.platform_view import PlatformView
+from firstlight.repo.work_tree import YAML, WorkTree
 
 Check = Callable[[AuditRule, PlatformView], Iterable[Finding]]
 """Finds what a rule is about; it makes each finding by ``rule.finding(…)``."""
@@ -258,3 +261,47 @@ def _of_rule(rule: AuditRule, check: Check, scene: PlatformView) -> Iterator[Fin
             evidence = tuple(dict.fromkeys((*first.evidence, *found.evidence)))
             merged[key] = dataclasses.replace(first, clusters=clusters, evidence=evidence)
     yield from merged.values()
+
+
+# A team's rules, in ``firstlight-rules/audit``.
+
+
+DIRECTORY = f"{team_files.DIRECTORY}/audit"
+BASELINE = f"{DIRECTORY}/baseline.yaml"
+"""Not a file with rules: see ``baseline``."""
+TESTS = (".test.yaml", ".test.yml")
+
+File = tuple[str, bytes]
+
+
+def book(tree: WorkTree) -> AuditRulebook:
+    """Our rules, before them those of packages, and before those a team's.
+
+    Raises:
+        errors.ConfigError: A file says something that it must not say, or is behind a link.
+    """
+    team_files.check_links(tree)
+    rules = [each for each in of_tree(tree) if not each[0].endswith(TESTS) and each[0] != BASELINE]
+    return read_rulebook(rules, packaged())
+
+
+def packaged() -> list[PackagedRule]:
+    """The rules of installed packages.
+
+    Raises:
+        errors.ToolError: A package cannot be loaded.
+    """
+    try:
+        return packaged_rules()
+    except (Exception, SystemExit) as error:
+        hint = f"It has an entry point of the group {ENTRY_POINTS}: repair or uninstall it."
+        raise errors.ToolError(f"a package with audit rules cannot be loaded: {error}", hint=hint) from error
+
+
+def of_tree(tree: WorkTree) -> Iterator[File]:
+    """The YAML files of the directory."""
+    for name in tree.listing(DIRECTORY):
+        path = f"{DIRECTORY}/{name}"
+        content = tree.bytes(path) if name.endswith(YAML) else None
+        if content is not None:
+            yield path, content

@@ -10,8 +10,8 @@ from firstlight.clients import git as clients_git
 from firstlight.commands.change.change_record import ChangeRecord
 from firstlight.commands.change.followed_branch import FollowedRepository
 from firstlight.commands.decide import git_names
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.decide import Decided
-from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.drawing import safe
 
 PREFIX = "change/"

@@ -12,6 +12,7 @@ from firstlight.cli import confirm, output, screen, which_repo, which_run
 from firstlight.cli import means as cli_means
 from firstlight.cli.follow_run import follow_walk
 from firstlight.commands.change import change, change_revert, prepare, record_store
+from firstlight.commands.change import markdown as change_markdown
 from firstlight.commands.change import text as change_text
 from firstlight.commands.change.change import ChangeOutcome
 from firstlight.commands.change.change_record import ChangeRecord, ChangeStanding
@@ -238,3 +239,25 @@ async def regenerate_inline(platform: Platform, found: Decided, *, offline: bool
                 )
             is_new |= edited_file.read_file(platform.root, path) != before
     return is_new
+
+
+def print_changes(root: Path | None, form: str) -> None:
+    """Print all changes that were carried through from this clone, the newest first."""
+    found = record_store.every_record(state_directory(root))
+    text = "\n".join(change_text.changes_text(found, columns=table.terminal_columns())) if found else "no change so far"
+    output.answer(form, text, {"changes": list(reversed(found))})
+
+
+def print_change(id: str, *, root: Path | None, form: str, is_markdown: bool) -> None:
+    """Print what a change is, the newest if none is named.
+
+    Raises:
+        errors.UsageError: There is none.
+    """
+    record = read_named(state_directory(root), id)
+    text = (
+        change_markdown.record_markdown(record)
+        if is_markdown
+        else change_text.change_text(record, columns=table.terminal_columns())
+    )
+    output.answer(form, text.rstrip("\n"), record)

@@ -1,6 +1,5 @@
 """``firstlight change``: a decided change carried through, from the commit to the checks, and back if need be."""
 
-import asyncio
 from pathlib import Path
 
 import click
@@ -8,12 +7,6 @@ import click
 from firstlight import errors
 from firstlight.cli import output
 from firstlight.cli.options import repo_option
-from firstlight.commands.change import change_start, record_store
-from firstlight.commands.change import markdown as change_markdown
-from firstlight.commands.change import text as change_text
-from firstlight.commands.change.ongoing_change import ChangeRequest
-from firstlight.commands.decide import change_source
-from firstlight.drawing import table
 
 KINDS = ("cluster-down", "security", "data-loss", "outage")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -78,6 +71,12 @@ def start(
     the engine follows has it. Then the engine is watched until that very commit is applied, and the checks of after
     the change are made. Exit code 1 means that it failed, 3 that it was refused or waits for a merge.
     """
+    import asyncio
+
+    from firstlight.commands.change import change_start
+    from firstlight.commands.change.ongoing_change import ChangeRequest
+    from firstlight.commands.decide import change_source
+
     if not why.strip():
         raise errors.UsageError("a change needs a reason", hint='firstlight change start --why "REASON"')
     if expedited != (emergency is not None):
@@ -122,6 +121,11 @@ def resume(
     kubeconfig: Path | None, offline: bool, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Go on with a change, or with a revert, from where Git and the clusters are; the newest if none is named."""
+    import asyncio
+
+    from firstlight.commands.change import change_start
+    from firstlight.commands.change.ongoing_change import ChangeRequest
+
     wishes = ChangeRequest(
         without_backup=without_backup.strip(), is_merging=is_merging, is_waiting=not no_wait,
         is_reverted_on_failure=is_reverted, patience=patience,
@@ -150,6 +154,11 @@ def revert(
     Where its risk needs nobody's approval, or in an emergency, it goes to the followed branch at once; else on a
     branch of its own, which is waited for.
     """
+    import asyncio
+
+    from firstlight.commands.change import change_start
+    from firstlight.commands.change.ongoing_change import ChangeRequest
+
     wishes = ChangeRequest(why=why.strip(), emergency=emergency or "", is_waiting=not no_wait, patience=patience)
     how = change_start.ChangeCommandOptions(root=root, kubeconfig=kubeconfig, offline=offline, yes=yes, form=form)
     return asyncio.run(change_start.revert(id, wishes, how))
@@ -160,9 +169,9 @@ def revert(
 @output.option
 def listed(root: Path | None, form: str) -> None:
     """All changes that were carried through from this clone, the newest first."""
-    found = record_store.every_record(change_start.state_directory(root))
-    text = "\n".join(change_text.changes_text(found, columns=table.terminal_columns())) if found else "no change so far"
-    output.answer(form, text, {"changes": list(reversed(found))})
+    from firstlight.commands.change import change_start
+
+    change_start.print_changes(root, form)
 
 
 @change.command()
@@ -172,10 +181,6 @@ def listed(root: Path | None, form: str) -> None:
 @output.option
 def show(id: str, markdown: bool, root: Path | None, form: str) -> None:
     """What a change is, why, by whom, how far, with its checks and times; the newest if none is named."""
-    record = change_start.read_named(change_start.state_directory(root), id)
-    text = (
-        change_markdown.record_markdown(record)
-        if markdown
-        else change_text.change_text(record, columns=table.terminal_columns())
-    )
-    output.answer(form, text.rstrip("\n"), record)
+    from firstlight.commands.change import change_start
+
+    change_start.print_change(id, root=root, form=form, is_markdown=markdown)

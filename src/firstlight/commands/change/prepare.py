@@ -16,9 +16,8 @@ from firstlight.commands.change.change_record import ChangePath, ChangeRecord, C
 from firstlight.commands.change.ongoing_change import ChangeRequest, OngoingChange
 from firstlight.commands.change.record_store import ChangeRecordStore
 from firstlight.commands.decide import cluster_look, decide
-from firstlight.commands.decide.change_source import ChangeSource, RevisionRange, WorkTreeChanges
+from firstlight.commands.decide.change_source import ChangeSource, DecisionFacts, RevisionRange, WorkTreeChanges
 from firstlight.commands.decide.decide import Decided
-from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.execute import live_cluster
 from firstlight.execute.means import Means
 from firstlight.journal import run_identity

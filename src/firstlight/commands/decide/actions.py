@@ -1,5 +1,6 @@
 """What ``firstlight decide`` does once it is known what was asked; apart from its options, whose help is instant."""
 
+import asyncio
 import dataclasses
 import os
 import sys
@@ -20,6 +21,7 @@ from firstlight.commands.decide import (
     team_rules,
     text,
 )
+from firstlight.commands.decide import ask as decide_ask
 from firstlight.commands.decide import decide as decide_room
 from firstlight.commands.decide.change_source import ChangeSource
 from firstlight.commands.decide.checks import checklist
@@ -56,6 +58,60 @@ class DecideOptions:
     def looks(self) -> bool:
         """Whether a cluster is to be looked at."""
         return bool(self.cluster or self.way != (None, ""))
+
+
+def run(
+    *, words: tuple[str, ...], revisions: str | None, staged: bool, patch: str | None, as_files: bool, ask: bool,
+    moment: str | None, approvals: bool, rules: tuple[Path, ...], rule: str | None, is_test: bool,
+    wanted: bool | None, offline: bool, everything: bool, cluster: str, kubeconfig: Path | None, context: str,
+    root: Path | None, form: str, comment: Path | None,
+) -> int:  # fmt: skip
+    """Do what was typed; the exit code.
+
+    Raises:
+        errors.FirstlightError: It cannot be done, or be meant.
+    """
+    ways = {
+        "--diff": revisions is not None, "--staged": staged, "--patch": patch is not None, "--files": as_files,
+        "--ask": ask, "--explain": rule is not None, "--test": is_test, "a sentence": bool(words) and not as_files,
+    }  # fmt: skip
+    chosen = [name for name, given in ways.items() if given]
+    _one_of(chosen)
+    of_changes = {
+        "--check": moment is not None, "--approvals": approvals, "--render": wanted is True, "--cluster": bool(cluster),
+        "--kubeconfig": kubeconfig is not None, "--context": bool(context), "--output markdown": form == "markdown",
+        "--markdown": comment is not None,
+    }  # fmt: skip
+    if ask or rule is not None or is_test or (words and not as_files):
+        _without_change(chosen[0], [name for name, given in of_changes.items() if given])
+    top = top_of(root)
+    if is_test:
+        return print_tests(top, rules, form)
+    if rule is not None:
+        return print_rules(top, rules, rule, form)
+    if ask:
+        return decide_ask.ask(top, rules, form)
+    if words and not as_files:
+        return print_suggestions(top, rules, " ".join(words), form)
+    asked = change_asked(top, revisions=revisions, staged=staged, patch=patch, files=words if as_files else None)
+    wishes = DecideOptions(
+        rules=rules, wanted=wanted, offline=offline, everything=everything, form=form, moment=moment,
+        approvals=approvals, cluster=cluster, way=(kubeconfig, context), comment=comment,
+    )  # fmt: skip
+
+    return asyncio.run(print_decision(top, asked, wishes))
+
+
+def _one_of(given: list[str]) -> None:
+    if len(given) > 1:
+        raise errors.UsageError(f"{' and '.join(given)} cannot be asked together", hint="Ask one after the other.")
+
+
+def _without_change(way: str, given: list[str]) -> None:
+    """What only a change can be asked for must not seem to be answered by a sentence or a rule."""
+    if given:
+        hint = "Give one: --diff main...HEAD, --staged, --patch FILE or --files FILES."
+        raise errors.UsageError(f"{way} looks at no change, so that {' and '.join(given)} has no meaning", hint=hint)
 
 
 def top_of(root: Path | None) -> Path:

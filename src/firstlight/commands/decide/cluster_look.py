@@ -12,9 +12,9 @@ from firstlight import errors
 from firstlight.cli import which_cluster
 from firstlight.clients import kube, program_path
 from firstlight.clients.git import Git
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange, RenderedRevision
 from firstlight.commands.decide.decide import Decided
-from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.gates import api, cluster_health, engine_workloads
 from firstlight.gates.gate_parts import GateContext, GateQuestion
 from firstlight.journal import state_files

@@ -1,10 +1,10 @@
 """``firstlight decide``: where a change belongs, how dangerous it is, who must agree, and how it is done."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from firstlight import errors
 from firstlight.cli import options
 
 
@@ -36,12 +36,7 @@ from firstlight.cli import options
               show_default=True, help="How to print the answer; markdown for a pull request.")  # fmt: skip
 @click.option("--markdown", "comment", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Also write the answer as Markdown to FILE, whatever --output prints.")  # fmt: skip
-def decide(
-    words: tuple[str, ...], revisions: str | None, staged: bool, patch: str | None, as_files: bool, ask: bool,
-    moment: str | None, approvals: bool, rules: tuple[Path, ...], rule: str | None, is_test: bool,
-    wanted: bool | None, offline: bool, everything: bool, cluster: str, kubeconfig: Path | None, context: str,
-    root: Path | None, form: str, comment: Path | None,
-) -> int:  # fmt: skip
+def decide(**typed: Any) -> int:
     """Bootstrap or GitOps? The side, risk, approval, procedure, way back and checks of a change.
 
     \b
@@ -53,51 +48,6 @@ def decide(
     what --check pre measures. Exit code 1 means that a test of rules failed or a file is wrong, 2 that a check failed,
     3 that the approval is missing, 64 that nobody knows what was asked.
     """  # noqa: D301 - the mark keeps lines as they are
-    import asyncio
-
     from firstlight.commands.decide import actions
-    from firstlight.commands.decide import ask as decide_ask
 
-    ways = {
-        "--diff": revisions is not None, "--staged": staged, "--patch": patch is not None, "--files": as_files,
-        "--ask": ask, "--explain": rule is not None, "--test": is_test, "a sentence": bool(words) and not as_files,
-    }  # fmt: skip
-    chosen = [name for name, given in ways.items() if given]
-    _one_of(chosen)
-    of_changes = {
-        "--check": moment is not None, "--approvals": approvals, "--render": wanted is True, "--cluster": bool(cluster),
-        "--kubeconfig": kubeconfig is not None, "--context": bool(context), "--output markdown": form == "markdown",
-        "--markdown": comment is not None,
-    }  # fmt: skip
-    if ask or rule is not None or is_test or (words and not as_files):
-        _without_change(chosen[0], [name for name, given in of_changes.items() if given])
-    top = actions.top_of(root)
-    if is_test:
-        return actions.print_tests(top, rules, form)
-    if rule is not None:
-        return actions.print_rules(top, rules, rule, form)
-    if ask:
-        return decide_ask.ask(top, rules, form)
-    if words and not as_files:
-        return actions.print_suggestions(top, rules, " ".join(words), form)
-    asked = actions.change_asked(
-        top, revisions=revisions, staged=staged, patch=patch, files=words if as_files else None
-    )
-    wishes = actions.DecideOptions(
-        rules=rules, wanted=wanted, offline=offline, everything=everything, form=form, moment=moment,
-        approvals=approvals, cluster=cluster, way=(kubeconfig, context), comment=comment,
-    )  # fmt: skip
-
-    return asyncio.run(actions.print_decision(top, asked, wishes))
-
-
-def _one_of(given: list[str]) -> None:
-    if len(given) > 1:
-        raise errors.UsageError(f"{' and '.join(given)} cannot be asked together", hint="Ask one after the other.")
-
-
-def _without_change(way: str, given: list[str]) -> None:
-    """What only a change can be asked for must not seem to be answered by a sentence or a rule."""
-    if given:
-        hint = "Give one: --diff main...HEAD, --staged, --patch FILE or --files FILES."
-        raise errors.UsageError(f"{way} looks at no change, so that {' and '.join(given)} has no meaning", hint=hint)
+    return actions.run(**typed)

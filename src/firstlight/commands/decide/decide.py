@@ -19,8 +19,7 @@ from firstlight.commands.decide import (
     repo_states,
     team_rules,
 )
-from firstlight.commands.decide.change_source import ChangeSource
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import ChangeSource, DecisionFacts
 from firstlight.commands.decide.file_components import belonging, receiving, taken_in
 from firstlight.commands.decide.repo_states import RepoStates
 from firstlight.commands.decide.rule_book import RuleBook

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.rule_form import STAGES, Stage
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter

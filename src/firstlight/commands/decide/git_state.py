@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.clients.git import Git, git_errors
-from firstlight.commands.decide.change_source import ChangeSource, options
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import ChangeSource, DecisionFacts, options
 from firstlight.commands.decide.repo_states import RepoStates
 from firstlight.model.change import Change, Matter
 from firstlight.repo.work_tree import YAML, WorkTree

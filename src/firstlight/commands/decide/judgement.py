@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from firstlight.commands.decide import graph_factors, procedure_choice, procedures, sides, touched
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.file_components import belonging
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import DecisionRule, FactorForm

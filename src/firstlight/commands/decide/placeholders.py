@@ -7,7 +7,7 @@ import msgspec
 
 from firstlight.commands.decide import machine_names
 from firstlight.commands.decide import sides as decide_sides
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.git_names import GitNames, branches
 from firstlight.commands.decide.rule_form import PLACEHOLDER, StepForm
 from firstlight.commands.decide.touched import DecisionContext

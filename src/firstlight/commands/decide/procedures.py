@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.commands.decide import procedure_choice
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.placeholders import PlaceholderNames, Values, is_known, is_typeable
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import PLACEHOLDER, PLACEHOLDERS, STAGES, Procedure, Stage, StepForm

@@ -7,7 +7,7 @@ import re
 from firstlight import errors
 from firstlight.commands.decide import graph_factors, procedure_choice, procedures, rule_book, rule_wording
 from firstlight.commands.decide import sides as decide_sides
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import DecisionRule, FactorForm, When
 from firstlight.model import decision

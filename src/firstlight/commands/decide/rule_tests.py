@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from firstlight.commands.decide import rule_book
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.judgement import decide
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import RiskWord, Scalar

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.rule_form import DecisionRule, DecisionTree, SideWord, TreeQuestion
 from firstlight.model.change import Change, Matter
 from firstlight.model.component import Component, Owner, Side

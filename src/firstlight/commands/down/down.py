@@ -5,11 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
+import click
+
 from firstlight import errors
+from firstlight.cli import means as cli_means
+from firstlight.cli import output, which_cluster, which_repo
 from firstlight.clients import kube
+from firstlight.commands.down.output_form import DownData, LeftAloneData, WipedData
+from firstlight.drawing import safe
 from firstlight.execute import access_files, cluster_access
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.lease import SECONDS, Lease
@@ -19,6 +26,7 @@ from firstlight.execute.world import World
 from firstlight.journal import run_identity, state_files
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, MachineStanding
+from firstlight.model.platform import Platform
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess
 
@@ -184,3 +192,53 @@ async def _wipe(machine: Machine, way: MachineAccess, tell: Callable[[str], None
         message = f"it is not in maintenance mode after {TIMEOUT:g} s"
         raise errors.ClientError(message, target=machine.name, hint="Look at its console.") from None
     tell(f"{machine.name}: is wiped, in maintenance mode")
+
+
+# The command: what is wiped is told, and confirmed by typing the name.
+
+
+def command(root: Path | None, name: str, *, confirm: str, form: str) -> int:
+    """Wipe the machines of a cluster of a repo; return the exit code."""
+    return asyncio.run(confirm_and_wipe(which_repo.platform(root), name, confirm, form))
+
+
+async def confirm_and_wipe(platform: Platform, name: str, confirm: str, form: str = "text") -> int:
+    """Say what is wiped, ask for the name, and wipe it; return the exit code."""
+    means = await cli_means.user_means(platform, keep=False)
+    try:
+        found = await find(which_cluster.cluster_of(platform, name), means)
+    finally:
+        await means.close()
+    # Of a JSON answer standard output is the answer alone.
+    where = sys.stderr if form == "json" else sys.stdout
+
+    def say(text: str) -> None:
+        print(safe.text(text), file=where, flush=True)
+
+    for each in found.left:
+        say(f"  {each.machine.name:16} left alone: {each.standing}{f', {each.why}' if each.why else ''}")
+    for machine in found.ours:
+        say(f"  {machine.name:16} {machine.address:16} will be wiped: config, etcd, everything on it")
+    if found.ours:
+        _confirmed(name, confirm)
+        await take_down(found, means, tell=lambda text: say(f"  {text}"))
+    many = f"{len(found.ours)} machines are" if len(found.ours) != 1 else "1 machine is"
+    text = f"{many} bare again; next: firstlight up {safe.text(found.cluster.name)}"
+    output.answer(form, text if found.ours else "there is nothing to wipe", _data(found))
+    return 0
+
+
+def _data(found: DownTarget) -> DownData:
+    left: list[LeftAloneData] = [
+        {"name": each.machine.name, "standing": str(each.standing), "why": each.why} for each in found.left
+    ]
+    wiped: list[WipedData] = [{"name": each.name, "address": each.address} for each in found.ours]
+    return {"cluster": found.cluster.name, "wiped": wiped, "left": left}
+
+
+def _confirmed(name: str, given: str) -> None:
+    if not given and sys.stdin.isatty():
+        asked = f"Type the name of the cluster to wipe {name}'s machines"
+        given = click.prompt(asked, default="", show_default=False, err=True)
+    if given != name:
+        raise errors.Refused("not confirmed: nothing was wiped", hint=f"Type the name, or give --confirm {name}.")

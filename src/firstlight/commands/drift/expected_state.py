@@ -1,7 +1,11 @@
 """What a cluster is compared with: all that Git renders for it, with who owns what in the end."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
+import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,14 +14,13 @@ import msgspec
 from firstlight import errors
 from firstlight.cli import which_cluster
 from firstlight.clients.sops import SopsClient
-from firstlight.commands.drift import unknown_values
-from firstlight.commands.drift.unknown_values import UnknownValues
 from firstlight.commands.up import preflight
-from firstlight.document.within import mapping
+from firstlight.document.within import at, mapping, sequence, text
+from firstlight.engines import engine_directives
 from firstlight.execute.means import Means
 from firstlight.model import argocd_names, helm_names, talos_names
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
+from firstlight.model.component import Component, ObjectId, Origin, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.platform import Platform
@@ -26,6 +29,7 @@ from firstlight.ownership import claims, ignored_fields
 from firstlight.ownership.drift_judgement import WantedObject
 from firstlight.plan import cluster_facts, final_owners
 from firstlight.plan.cluster_facts import ClusterFacts
+from firstlight.render import flux_kustomization
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,7 +95,7 @@ def expected_state_of(
     unread: list[str] = []
     made_elsewhere: list[str] = []
     kept: set[str] = set()
-    doubts = unknown_values.unknown_values_of(known)
+    doubts = unknown_values_of(known)
     for component in known.components:
         is_kept = final_owners.passing_owner(component) is None
         if is_kept and component not in known.bootstrap:
@@ -251,3 +255,115 @@ async def decrypted(
 
     found = await asyncio.gather(*map(one, wanted))
     return tuple(each for each, _ in found), tuple(why for _, why in found if why)
+
+
+_GROUPS = {form: each.group for form, each in engine_directives.RESTS.items()}
+_HOLDERS = ("Secret", "ExternalSecret", "SealedSecret")
+
+Part = tuple[str, Side]
+"""A component and one of its sides."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UnknownValues:
+    """Of what not everything is known."""
+
+    parts: Mapping[Part, str]
+    """All of whose objects may have other values than what was rendered, with the reason."""
+    objects: Mapping[ObjectId, str]
+    """Those that still have a variable in their text, with the reason."""
+    masked: frozenset[str]
+    """Components that would take something from a Secret if it were there, and Git does not have it."""
+
+    def why(self, component: str, side: Side, obj: Object) -> str:
+        """Why an object cannot be compared; empty where it can be."""
+        return self.parts.get((component, side)) or self.objects.get(obj.id, "")
+
+
+def unknown_values_of(known: ClusterFacts) -> UnknownValues:
+    """What is in doubt of what was rendered."""
+    variables: dict[str, str] = {}
+    parts: dict[Part, str] = {}
+    for part, rendition in known.renditions.items():
+        for diagnostic in rendition.diagnostics:
+            if diagnostic.severity != Severity.UNKNOWN or diagnostic.code == "helm-apis-unknown":
+                continue
+            if name := flux_kustomization.left_as_text(diagnostic):
+                variables.setdefault(name, diagnostic.message)
+            else:
+                parts.setdefault(part, diagnostic.message)
+    for component in known.components:
+        origin = final_owners.passing_owner(component)
+        if origin is not None and (secret := _values_from(origin)):
+            parts.setdefault((component.name, Side.GITOPS), f"values of it are in the Secret {secret}")
+    objects = _with_variables(known, variables)
+    _spread(known, parts, objects)
+    masked = {(name, Side.GITOPS): "" for name in _optional(known)}
+    _spread(known, masked, {})
+    return UnknownValues(parts=parts, objects=objects, masked=frozenset(name for name, _ in masked))
+
+
+def _values_from(origin: Origin) -> str:
+    """The Secret that a HelmRelease has values in; one that may be missing is not told of when it is rendered."""
+    if origin.form != SourceForm.HELM_RELEASE:
+        return ""
+    listed = sequence(origin.definition, "spec", "valuesFrom")
+    return next((text(each, "name") for each in listed if text(each, "kind") == "Secret"), "")
+
+
+def _with_variables(known: ClusterFacts, variables: Mapping[str, str]) -> dict[ObjectId, str]:
+    """Objects in which a variable is left; also those of charts, whose values may have had it."""
+    if not variables:
+        return {}
+    pattern = re.compile(r"\$\{[^}]*?\b(" + "|".join(map(re.escape, variables)) + r")\b")
+    found: dict[ObjectId, str] = {}
+    for rendition in known.renditions.values():
+        for each in rendition.objects:
+            if match := pattern.search(json.dumps(each.value, default=str)):
+                found[each.id] = variables[match[1]]
+    return found
+
+
+def _spread(known: ClusterFacts, parts: dict[Part, str], objects: Mapping[ObjectId, str]) -> None:
+    """What an owner in doubt makes is in doubt: a chart that got a variable as a value may do anything with it."""
+    is_more = True
+    while is_more:
+        is_more = False
+        doubtful = {**objects}
+        for part, why in parts.items():
+            rendition = known.renditions.get(part)
+            doubtful |= {each.id: why for each in rendition.objects} if rendition is not None else {}
+        for component in known.components:
+            part = (component.name, Side.GITOPS)
+            reason = next((doubtful[each] for each in _declared(component) if each in doubtful), None)
+            if part not in parts and reason is not None:
+                parts[part] = reason
+                is_more = True
+
+
+def _declared(component: Component) -> Iterable[ObjectId]:
+    """The objects that declare a component."""
+    for origin in cluster_facts.origins(component, Side.GITOPS):
+        if origin.form in _GROUPS:
+            yield ObjectId(_GROUPS[origin.form], origin.form.value, origin.namespace, origin.name)
+
+
+def _optional(known: ClusterFacts) -> Iterable[str]:
+    """Kustomizations with variables in a Secret that need not be there and that Git does not have.
+
+    They are rendered as if it were not there. If it is, what differs is a secret.
+    """
+    there = {
+        (each.id.namespace, each.id.name)
+        for rendition in known.renditions.values()
+        for each in rendition.objects
+        if each.id.kind in _HOLDERS
+    }
+    for component in known.components:
+        origin = final_owners.passing_owner(component)
+        if origin is None:
+            continue
+        for each in sequence(origin.definition, "spec", "postBuild", "substituteFrom"):
+            is_secret = text(each, "kind") == "Secret" and at(each, "optional") is True
+            if is_secret and (origin.namespace, text(each, "name")) not in there:
+                yield component.name

@@ -228,13 +228,13 @@ def _bootstrap(scene: ExplainInput, components: Sequence[Component], *, level: i
     for each in sorted(components, key=lambda each: (_PHASES.index(each.phase), heights[each.name], each.name)):
         steps.setdefault((_PHASES.index(each.phase), heights[each.name]), []).append(each)
     for number, mine in enumerate(steps.values(), level):
-        named = [each for each in mine if not reasons.is_only_form(each)]
-        others = [each for each in mine if reasons.is_only_form(each)]
+        named = [each for each in mine if not each.is_why_only_form]
+        others = [each for each in mine if each.is_why_only_form]
         if len(others) > _MANY:
             yield _several(others, number)
             others = []
         for each in [*named, *others]:
-            says = each.origins[0].form if reasons.is_only_form(each) else each.why
+            says = each.origins[0].form if each.is_why_only_form else each.why
             yield ChainLink(name=each.name, says=says, phase=each.phase, side=each.side, level=number)
 
 

@@ -20,13 +20,8 @@ def of_why(component: Component) -> Iterator[Sentence]:
     if component.is_why_declared:
         place = next((each.place for each in component.origins if each.form == SourceForm.DECLARED), None)
         yield Sentence(text=f"{_capital(component.why)}.", place=place)
-    elif component.why and not is_only_form(component):
+    elif component.why and not component.is_why_only_form:
         yield Sentence(text=f"{_capital(component.why)}.")
-
-
-def is_only_form(component: Component) -> bool:
-    """Whether the reason says no more than in which form the repo has it."""
-    return any(component.why.startswith(f"{each.form} in ") for each in component.origins)
 
 
 def of_phase(scene: ExplainInput, component: Component) -> Iterator[Sentence]:

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, assert_never
 
-import click
-
 from firstlight import errors
-from firstlight.cli import exit_codes, options, output, which_cluster, which_repo
+from firstlight.cli import exit_codes, which_cluster, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.cli.follow_run import Form, follow_walk
-from firstlight.cli.options import repo_option
+from firstlight.cli.follow_run import follow_walk
+from firstlight.cli.output import Form
 from firstlight.commands.node import departure, machine_lookup, machine_ready, upgrade_survey
 from firstlight.document.within import mapping, text
 from firstlight.execute import cluster_access, gate_wait, live_cluster, machine_configs
@@ -34,20 +32,8 @@ from firstlight.repo.declaration import declaration_form
 from firstlight.repo.talos import talhelper
 
 
-@click.command()
-@click.argument("machine")
-@click.option("--cluster", default="", help="Of which cluster, where several have one of that name.")
-@click.option("--pin", default="", metavar="FINGERPRINT", help="The certificate that its console shows.")
-@click.option("--dry-run", is_flag=True, help="Look at everything, say what would be written, write nothing.")
-@click.option("--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long it may take to join.")
-@repo_option
-@output.option
-def add(machine: str, cluster: str, pin: str, dry_run: bool, timeout: float, root: Path | None, form: Form) -> int:
-    """Add a machine to a cluster that lives. It is declared in the repo, and waits in maintenance mode.
-
-    It is configured as the others are, joins, is labelled and verified; nothing is ever bootstrapped. Run again it goes
-    on, and does nothing where the machine is in the cluster already.
-    """
+def add(machine: str, *, cluster: str, pin: str, dry_run: bool, timeout: float, root: Path | None, form: Form) -> int:
+    """Add a machine to a cluster that lives. It is declared in the repo, and waits in maintenance mode."""
     platform = which_repo.platform(root)
     one, found = _declared(platform, machine, cluster)
 

@@ -7,13 +7,11 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-import click
-
 from firstlight import errors
-from firstlight.cli import exit_codes, options, output, which_cluster, which_repo
+from firstlight.cli import exit_codes, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.cli.follow_run import Form, follow_walk
-from firstlight.cli.options import repo_option
+from firstlight.cli.follow_run import follow_walk
+from firstlight.cli.output import Form
 from firstlight.clients import talosctl
 from firstlight.commands.node import apply_config, config_comparison, declared_configs, machine_lookup, machine_ready
 from firstlight.commands.node import text as node_text
@@ -37,31 +35,11 @@ from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--machine", "names", multiple=True, metavar="NAME", help="This one; may be repeated, in your order.")
-@click.option("--all", "every", is_flag=True, help="All machines: workers first, then control planes.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and who would reboot; write nothing.")
-@click.option(
-    "--try", "tried", type=options.SECONDS, default=None, metavar="DURATION",
-    help="Only try it: a machine that is not well with it, or not kept by then, goes back by itself.",
-)  # fmt: skip
-@click.option("--revision", default="", metavar="COMMIT", help="The configs of an earlier commit of the repo.")
-@click.option(
-    "--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long each may take to be well."
-)
-@click.option("--yes", is_flag=True, help="Do not ask before reboots, nor before what was tried is kept.")
-@repo_option
-@output.option
 def apply(
-    cluster: str, names: tuple[str, ...], every: bool, dry_run: bool, tried: float | None, revision: str,
-    timeout: float, yes: bool, root: Path | None, form: Form,
+    cluster: str, *, names: tuple[str, ...], every: bool, dry_run: bool, tried: float | None, revision: str, timeout:
+    float, yes: bool, root: Path | None, form: Form,
 ) -> int:  # fmt: skip
-    """Give machines of a cluster that lives the configs of the repo, one after the other.
-
-    What changes is shown first, field by field, without secrets. The next machine is touched when the one before it
-    is well. Inline manifests that were released to Git do not come back. Exit code 2: a dry run has found differences.
-    """
+    """Give machines of a cluster that lives the configs of the repo, one after the other."""
     if bool(names) == every:
         raise errors.UsageError("which machines?", hint="Write --machine NAME, or --all.")
     if tried is not None and not 10 <= tried <= 3600:

@@ -3,12 +3,9 @@
 import asyncio
 from pathlib import Path
 
-import click
-
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, which_cluster, which_repo
-from firstlight.cli.options import repo_option
 from firstlight.clients import talosctl
 from firstlight.commands.node import config_comparison, declared_configs, machine_lookup, node_rows
 from firstlight.commands.node.declared_configs import DeclaredConfigs
@@ -26,16 +23,8 @@ from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import PATIENCE, MachineAccess
 
 
-@click.command(name="list")
-@click.argument("cluster", default="")
-@repo_option
-@output.option
-def list_nodes(cluster: str, root: Path | None, form: str) -> int:
-    """Every machine: what it runs, whether it is well, in etcd and schedulable, and whether its config is the repo's.
-
-    Nothing is written. What does not answer is said. Exit code 2 means that something is not as declared, 1 that
-    something could not be seen.
-    """
+def list_nodes(cluster: str, *, root: Path | None, form: str) -> int:
+    """Print every machine, and return the exit code."""
     found = asyncio.run(_looked(which_repo.platform(root), cluster))
     output.answer(form, list_text(found, columns=table.terminal_columns()), list_data(found))
     if found.unseen:

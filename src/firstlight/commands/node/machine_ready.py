@@ -50,15 +50,9 @@ def ready_stage(machine: Machine, *, expected: ExpectedMachine, timeout: float =
 
 
 async def wait_ready(
-    machine: Machine,
-    world: World,
-    on_verdict: OnVerdict,
-    *,
-    expected: ExpectedMachine,
-    timeout: float = TIMEOUT,
-    also: Callable[[], Awaitable[Verdict]] | None = None,
-    holds: float = 0.0,
-) -> tuple[Verdict, str]:
+    machine: Machine, world: World, on_verdict: OnVerdict, *, expected: ExpectedMachine, timeout: float = TIMEOUT,
+    also: Callable[[], Awaitable[Verdict]] | None = None, holds: float = 0.0,
+) -> tuple[Verdict, str]:  # fmt: skip
     """Wait for it, for the ``wait`` of a stage that has sent the machine away itself.
 
     In this order, and whatever is missing first is told: the machine answers with this cluster's keys, is at the stage

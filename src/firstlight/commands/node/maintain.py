@@ -4,13 +4,11 @@ import asyncio
 import dataclasses
 from pathlib import Path
 
-import click
-
 from firstlight import errors
-from firstlight.cli import exit_codes, options, output, which_repo
+from firstlight.cli import exit_codes, output, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.cli.follow_run import Form, follow_walk
-from firstlight.cli.options import repo_option
+from firstlight.cli.follow_run import follow_walk
+from firstlight.cli.output import Form
 from firstlight.clients import talosctl
 from firstlight.commands.node import drain, drain_rules, machine_lookup, machine_ready, node_storage
 from firstlight.commands.node import text as node_text
@@ -30,33 +28,11 @@ from firstlight.model.verdict import Verdict
 from firstlight.observe import machine_survey
 
 
-@click.command()
-@click.argument("machine")
-@click.option("--cluster", default="", help="Of which cluster, where several have one of that name.")
-@click.option("--no-reboot", is_flag=True, help="Leave it drained, for work on its hardware; --done ends it.")
-@click.option("--done", is_flag=True, help="The work is done: wait until it is well, and give it back.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and what stands in the way; write nothing.")
-@click.option("--delete-emptydir-data", "scratch", is_flag=True, help="Also evict pods that have emptyDir volumes.")
-@click.option("--force", is_flag=True, help="Also evict pods that have no controller: nobody makes them again.")
-@click.option("--accept-storage", is_flag=True, help="Go on although the last healthy copy of something is on it.")
-@click.option(
-    "--drain-timeout", type=options.SECONDS, default="15m", show_default=True, help="How long budgets may hold it up."
-)
-@click.option(
-    "--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long it may take to come back."
-)
-@click.option("--yes", is_flag=True, help="Do not ask before it is drained and reboots.")
-@repo_option
-@output.option
 def maintain(
-    machine: str, cluster: str, no_reboot: bool, done: bool, dry_run: bool, scratch: bool, force: bool,
+    machine: str, *, cluster: str, no_reboot: bool, done: bool, dry_run: bool, scratch: bool, force: bool,
     accept_storage: bool, drain_timeout: float, timeout: float, yes: bool, root: Path | None, form: Form,
 ) -> int:  # fmt: skip
-    """Drain a machine, reboot it, wait until it is well, and give it back.
-
-    Pods go by the Eviction API: disruption budgets are respected, and named while they hold it up. Killed, and run
-    again, it goes on. A node that somebody else has cordoned stays cordoned.
-    """
+    """Drain a machine, reboot it, wait until it is well, and give it back."""
     if done and (no_reboot or dry_run):
         raise errors.UsageError("--done ends it", hint="Give it without --no-reboot and --dry-run.")
     platform = which_repo.platform(root)

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from firstlight import errors
-from firstlight.cli import exit_codes, follow_run, options, output, which_cluster, which_repo
+from firstlight.cli import exit_codes, follow_run, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.cli.follow_run import Form
-from firstlight.cli.options import repo_option
+from firstlight.cli.output import Form
 from firstlight.commands.node import departure, machine_lookup, removal_stages, text
 from firstlight.commands.node.departure import Departure, Wipe
 from firstlight.commands.node.drain_rules import DrainOptions
@@ -23,32 +22,6 @@ from firstlight.execute.walk import Walk
 from firstlight.execute.world import World
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.platform import Platform
-
-_OPTIONS = (
-    click.argument("machine"),
-    click.option("--cluster", default="", help="Of which cluster, where several have one of that name."),
-    click.option(
-        "--wipe", type=click.Choice(["partitions", "system-disk", "all"]), default="partitions", show_default=True,
-        help="STATE and EPHEMERAL; or the system disk, after which it boots from elsewhere; or every disk.",
-    ),
-    click.option("--dry-run", is_flag=True, help="Say what would go, and what speaks against it; write nothing."),
-    click.option("--yes", is_flag=True, help="Do not ask for the name once more."),
-    click.option("--delete-emptydir-data", "scratch", is_flag=True, help="Also evict pods that have emptyDir volumes."),
-    click.option("--force", is_flag=True, help="Also evict pods that have no controller: nobody makes them again."),
-    click.option("--accept-storage", is_flag=True, help="Go on although the last healthy copy of something is on it."),
-    click.option(
-        "--timeout", type=options.SECONDS, default="15m", show_default=True, help="How long it may take to be wiped."
-    ),
-    repo_option,
-    output.option,
-)  # fmt: skip
-
-
-def departure_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The argument and the options of both commands."""
-    for each in reversed(_OPTIONS):
-        command = each(command)
-    return command
 
 
 def run_departure(
@@ -137,17 +110,11 @@ def _confirmed(name: str, *, yes: bool) -> None:
 # ``firstlight node remove``: a machine is gone from its cluster, whether it answers or not.
 
 
-@click.command()
-@departure_options
 def remove(
-    machine: str, cluster: str, wipe: Wipe, dry_run: bool, yes: bool, scratch: bool, force: bool,
-    accept_storage: bool, timeout: float, root: Path | None, form: Form,
+    machine: str, *, cluster: str, wipe: Wipe, dry_run: bool, yes: bool, scratch: bool, force: bool, accept_storage:
+    bool, timeout: float, root: Path | None, form: Form,
 ) -> int:  # fmt: skip
-    """Take a machine out of its cluster: wiped if it answers, its member of etcd and its node gone.
-
-    Refused where etcd would lose its quorum. What in the repo still declares it is said. Killed, and run again, it
-    goes on; also where the repo does not declare the machine any more.
-    """
+    """Take a machine out of its cluster: wiped if it answers, its member of etcd and its node gone."""
     platform = which_repo.platform(root)
     is_declared = any(each.name == machine for one in platform.clusters for each in one.machines)
     if is_declared:
@@ -171,17 +138,11 @@ def remove(
 # ``firstlight node reset``: a machine leaves its cluster and boots into maintenance mode, bare.
 
 
-@click.command()
-@departure_options
 def reset(
-    machine: str, cluster: str, wipe: Wipe, dry_run: bool, yes: bool, scratch: bool, force: bool,
-    accept_storage: bool, timeout: float, root: Path | None, form: Form,
+    machine: str, *, cluster: str, wipe: Wipe, dry_run: bool, yes: bool, scratch: bool, force: bool, accept_storage:
+    bool, timeout: float, root: Path | None, form: Form,
 ) -> int:  # fmt: skip
-    """Let a machine leave its cluster, wipe it, and boot it into maintenance mode. What is on it is lost.
-
-    It is drained and leaves etcd first, unless etcd would lose its quorum; its node is deleted. Killed, and run again,
-    it goes on. firstlight node add brings it back.
-    """
+    """Let a machine leave its cluster, wipe it, and boot it into maintenance mode. What is on it is lost."""
     platform = which_repo.platform(root)
     one, found = machine_lookup.machine_of(platform, machine, cluster=cluster)
     wishes = NodeRemovalOptions(

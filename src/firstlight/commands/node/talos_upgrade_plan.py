@@ -119,15 +119,9 @@ FIRST = (1, 8)
 
 
 def plan_talos_upgrade(
-    machines: Sequence[UpgradeCandidate],
-    targets: Sequence[str],
-    *,
-    cluster: str,
-    kubernetes: str,
-    declared: DeclaredVersion,
-    only: Sequence[str] = (),
-    leader: str = "",
-) -> UpgradePlan:
+    machines: Sequence[UpgradeCandidate], targets: Sequence[str], *, cluster: str, kubernetes: str, declared:
+    DeclaredVersion, only: Sequence[str] = (), leader: str = "",
+) -> UpgradePlan:  # fmt: skip
     """What would be done, and what speaks against it.
 
     Args:

@@ -4,13 +4,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-import click
-
 from firstlight import errors
-from firstlight.cli import confirm, exit_codes, follow_run, options, output, which_cluster, which_repo
+from firstlight.cli import confirm, exit_codes, follow_run, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.cli.follow_run import Form
-from firstlight.cli.options import repo_option
+from firstlight.cli.output import Form
 from firstlight.commands.backup import etcd_snapshot
 from firstlight.commands.node import kubernetes_upgrade, talos_upgrade, text
 from firstlight.commands.node.drain_rules import DrainOptions
@@ -24,39 +21,12 @@ from firstlight.model.platform import Platform
 from firstlight.model.upgrade_plan import UpgradePlan, UpgradeProduct
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--talos", multiple=True, metavar="VERSION", help="Of Talos; one for each minor on the way.")
-@click.option("--kubernetes", default="", metavar="VERSION", help="Of Kubernetes, at most one minor further.")
-@click.option("--machine", multiple=True, metavar="NAME", help="Talos on this machine only. May be repeated.")
-@click.option("--dry-run", is_flag=True, help="Only the plan.")
-@click.option("--yes", is_flag=True, help="Do not ask before it begins.")
-@click.option("--no-snapshot", is_flag=True, help="Keep no snapshot of etcd before control planes are touched.")
-@click.option("--delete-emptydir-data", "scratch", is_flag=True, help="Also evict pods that have emptyDir volumes.")
-@click.option("--force", is_flag=True, help="Also evict pods that have no controller: nobody makes them again.")
-@click.option(
-    "--accept-storage", is_flag=True, help="Go on although the last healthy copy of something is on a machine."
-)
-@click.option("--no-prune", is_flag=True, help="Of Kubernetes: delete nothing that Talos's manifests brought once.")
-@click.option("--accept-manifests", is_flag=True, help="Of Kubernetes: write over, and delete, also what Git owns.")
-@click.option(
-    "--drain-timeout", type=options.SECONDS, default="15m", show_default=True, help="How long budgets may hold it up."
-)
-@click.option(
-    "--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long one may take to come back."
-)
-@repo_option
-@output.option
 def upgrade(
-    cluster: str, talos: tuple[str, ...], kubernetes: str, machine: tuple[str, ...], dry_run: bool, yes: bool,
+    cluster: str, *, talos: tuple[str, ...], kubernetes: str, machine: tuple[str, ...], dry_run: bool, yes: bool,
     no_snapshot: bool, scratch: bool, force: bool, accept_storage: bool, no_prune: bool, accept_manifests: bool,
     drain_timeout: float, timeout: float, root: Path | None, form: Form,
 ) -> int:  # fmt: skip
-    """Bring a cluster to another version of Talos, or of Kubernetes. The plan is shown first.
-
-    Machines go one after the other, each well before the next. The first that does not come back ends it, and the
-    others are not touched. Run again it goes on.
-    """
+    """Bring a cluster to another version of Talos, or of Kubernetes. The plan is shown first."""
     _check(talos, kubernetes, machine)
     platform = which_repo.platform(root)
     wishes: talos_upgrade.TalosUpgradeOptions | kubernetes_upgrade.KubernetesUpgradeOptions
@@ -83,14 +53,9 @@ def _check(talos: tuple[str, ...], kubernetes: str, machine: tuple[str, ...]) ->
 
 
 async def _upgraded(
-    platform: Platform,
-    name: str,
-    wishes: talos_upgrade.TalosUpgradeOptions | kubernetes_upgrade.KubernetesUpgradeOptions,
-    *,
-    is_dry_run: bool,
-    yes: bool,
-    form: Form,
-) -> int:
+    platform: Platform, name: str, wishes: talos_upgrade.TalosUpgradeOptions |
+    kubernetes_upgrade.KubernetesUpgradeOptions, *, is_dry_run: bool, yes: bool, form: Form,
+) -> int:  # fmt: skip
     cluster = which_cluster.cluster_of(platform, name)
     means = await cli_means.user_means(platform, keep=False)
     try:

@@ -30,32 +30,11 @@ from firstlight.repo.work_tree import WorkTree
 OPEN = 3
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--write", is_flag=True, help="Edit the work tree; without it the change is only shown.")
-@click.option("--commit", is_flag=True, help="Edit the work tree, and commit these edits and nothing else.")
-@click.option("--branch", default="", metavar="NAME", help="Make this branch first, and commit there.")
-@click.option(
-    "--choose", "chosen", multiple=True, metavar="FIELD=FILE:LINE", help="Where a field goes that has several places."
-)
-@click.option(
-    "-f", "--filename", "files", multiple=True, metavar="FILE",
-    help="What was applied, where the cluster cannot be asked; - reads stdin.",
-)  # fmt: skip
-@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@session.id_option
-@session.target_options
-@output.option
 def align(
-    cluster: str, write: bool, commit: bool, branch: str, chosen: tuple[str, ...], files: tuple[str, ...],
-    offline: bool, id: str, kubeconfig: Path | None, context: str, root: Path | None, form: str,
+    cluster: str, *, write: bool, commit: bool, branch: str, chosen: tuple[str, ...], files: tuple[str, ...], offline:
+    bool, id: str, kubeconfig: Path | None, context: str, root: Path | None, form: str,
 ) -> int:  # fmt: skip
-    """Turn what an override has changed into a change of the repo: the right line, value, patch or post-renderer.
-
-    Every edit is proven: the repo is rendered with it, the object must be as it is live, and nothing else may differ in
-    any cluster. Where several places would do, or none, it asks. Secrets are never written. Exit code 2 means that
-    there is something to write, 3 that a person has to decide.
-    """
+    """Turn what an override has changed into a change of the repo: the right line, value, patch or post-renderer."""
     place = session.OverrideTarget(cluster, root=root, kubeconfig=kubeconfig, context=context)
     wanted = _wanted(chosen)
     is_committed = commit or bool(branch)

@@ -46,14 +46,9 @@ def _some(names: Sequence[str]) -> str:
 
 
 def judge(
-    before: RenderedRepo,
-    after: RenderedRepo,
-    wish: WantedField,
-    *,
-    wishes: Sequence[WantedField],
-    cluster: str,
+    before: RenderedRepo, after: RenderedRepo, wish: WantedField, *, wishes: Sequence[WantedField], cluster: str,
     names: Collection[Name] | None,
-) -> EditVerdict:
+) -> EditVerdict:  # fmt: skip
     """Hold two states against each other.
 
     Args:

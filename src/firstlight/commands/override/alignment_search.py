@@ -13,11 +13,11 @@ from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, DirectorySource, namespace
 from firstlight.plan import cluster_facts
 from firstlight.repo import file_patch, overlaid_tree
-from firstlight.repo.field_edits import chart_edits, field_steps, manifest_edits, object_edits
+from firstlight.repo.field_edits import chart_edits, field_steps, manifest_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo
 from firstlight.repo.field_edits.edit_candidates import RANKS_OF_VALUE, EditCandidate, FoundEdits, WantedField
 from firstlight.repo.overlaid_tree import OverlaidTree
-from firstlight.repo.secrecy import key_files
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 _MOST = 60
@@ -43,16 +43,9 @@ class EditSearch:
 
 
 async def search_edit(
-    wish: WantedField,
-    renderings: Renderings,
-    state: RenderedRepo,
-    *,
-    wishes: Sequence[WantedField],
-    cluster: str,
-    origin_state: RenderedRepo,
-    component: str = "",
-    is_made: bool = False,
-) -> EditSearch:
+    wish: WantedField, renderings: Renderings, state: RenderedRepo, *, wishes: Sequence[WantedField], cluster: str,
+    origin_state: RenderedRepo, component: str = "", is_made: bool = False,
+) -> EditSearch:  # fmt: skip
     """Look for an edit.
 
     Args:
@@ -99,15 +92,9 @@ async def search_edit(
 
 
 async def _tried(
-    files: Files,
-    wish: WantedField,
-    renderings: Renderings,
-    first: RenderedRepo,
-    *,
-    wishes: Sequence[WantedField],
-    cluster: str,
-    home: Component | None,
-) -> tuple[RenderedRepo | None, str]:
+    files: Files, wish: WantedField, renderings: Renderings, first: RenderedRepo, *, wishes: Sequence[WantedField],
+    cluster: str, home: Component | None,
+) -> tuple[RenderedRepo | None, str]:  # fmt: skip
     """The repo with an edit, if it does what it is for; and why it is not taken though it would do that."""
     if home is not None:
         names = {(cluster, home.name)}
@@ -141,14 +128,9 @@ def _home(state: RenderedRepo, wish: WantedField, cluster: str) -> tuple[Compone
 
 
 async def _candidates(
-    repo: ClusterRepo,
-    wish: WantedField,
-    home: tuple[Component, Side] | None,
-    *,
-    renderings: Renderings,
-    state: RenderedRepo,
-    component: str,
-) -> AsyncIterator[EditCandidate | Diagnostic]:
+    repo: ClusterRepo, wish: WantedField, home: tuple[Component, Side] | None, *, renderings: Renderings, state:
+    RenderedRepo, component: str,
+) -> AsyncIterator[EditCandidate | Diagnostic]:  # fmt: skip
     if wish.object.is_secret:
         for each in _of_secret(repo, wish):
             yield each
@@ -159,7 +141,7 @@ async def _candidates(
         yield Diagnostic.warning("edit-secret-refused", why)
         return
     if home is None:
-        for each in object_edits.new_object(repo, wish, component=component) if wish.is_new else ():
+        for each in manifest_edits.new_object(repo, wish, component=component) if wish.is_new else ():
             yield each
         return
     where, side = home
@@ -173,7 +155,7 @@ async def _candidates(
                 ):  # fmt: skip
                     yield each
             elif isinstance(source, DirectorySource) and wish.is_gone:
-                for each in object_edits.gone_object(repo, wish, origin, value=value):
+                for each in manifest_edits.gone_object(repo, wish, origin, value=value):
                     yield each
             elif isinstance(source, DirectorySource):
                 for each in manifest_edits.of_origin(repo, wish, origin, value=value):
@@ -208,15 +190,15 @@ def _made(state: RenderedRepo, found: EditCandidate) -> tuple[Files, str]:
 def _unfit(tree: WorkTree, path: str, content: bytes | None) -> str:
     """Why a file is not edited; empty if nothing is in the way."""
     before = tree.bytes(path) if tree.is_file(path) else None
-    if before is not None and key_files.has_clear_secrets(tree, path):
+    if before is not None and clear_secrets.has_clear_secrets(tree, path):
         return f"{path} has secrets in clear, which a diff would show"
     # What is around an edit is shown without secrets; what is written may be none.
     added = file_patch.unified_diff(path, before, content or b"").splitlines()[2:]
-    if key_files.tells_secret("\n".join(each[1:] for each in added if each.startswith("+"))):
+    if clear_secrets.tells_secret("\n".join(each[1:] for each in added if each.startswith("+"))):
         return "what would be written looks like a secret"
     if content is not None and before is None:
         after = OverlaidTree(tree, {path: content})
-        if key_files.has_clear_secrets(after, path):
+        if clear_secrets.has_clear_secrets(after, path):
             return "it would be a Secret in clear"
     return ""
 

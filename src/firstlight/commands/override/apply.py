@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
 from firstlight import errors
@@ -26,28 +25,11 @@ from firstlight.model.override import MANAGER, AppliedChange, Override, Override
 from firstlight.ownership import field_values, normal_values
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option(
-    "-f", "--filename", "files", multiple=True, metavar="FILE", help="Manifests, whole or in part; - reads stdin."
-)
-@click.option(
-    "--patch", "patches", multiple=True, type=(str, str), metavar="KIND/NS/NAME JSON", help="A part of one object."
-)
-@click.option(
-    "--also", is_flag=True, help="Also what was not in the scope: it is looked at, and its owner rests, first."
-)
-@session.id_option
-@session.target_options
-@output.option
 def apply(
-    cluster: str, files: tuple[str, ...], patches: tuple[tuple[str, str], ...], also: bool, id: str,
-    kubeconfig: Path | None, context: str, root: Path | None, form: str,
+    cluster: str, *, files: tuple[str, ...], patches: tuple[tuple[str, str], ...], also: bool, id: str, kubeconfig:
+    Path | None, context: str, root: Path | None, form: str,
 ) -> int:  # fmt: skip
-    """Apply objects past Git, server-side, as the manager firstlight-override; each is tried and recorded first.
-
-    What is left out of an object stays as it is, so a part is enough: its name and the fields that must change.
-    """
+    """Apply objects past Git, server-side, as the manager firstlight-override; each is tried and recorded first."""
     if not files and not patches:
         raise errors.UsageError(
             "there is nothing to apply", hint="-f FILE, or --patch Deployment/shop/web '{\"spec\": …}'"
@@ -68,19 +50,9 @@ def apply(
     return asyncio.run(run())
 
 
-@click.command()
-@click.argument("object_name", metavar="KIND/NS/NAME")
-@click.argument("cluster", default="")
-@click.option(
-    "--also", is_flag=True, help="Also what was not in the scope: it is looked at, and its owner rests, first."
-)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@session.id_option
-@session.target_options
-@output.option
 def delete(
-    object_name: str, cluster: str, also: bool, yes: bool, id: str, kubeconfig: Path | None, context: str,
-    root: Path | None, form: str,
+    object_name: str, *, cluster: str, also: bool, yes: bool, id: str, kubeconfig: Path | None, context: str, root:
+    Path | None, form: str,
 ) -> int:  # fmt: skip
     """Delete an object past Git; what it was is in the snapshot, and abort makes it again."""
     place = session.OverrideTarget(cluster, root=root, kubeconfig=kubeconfig, context=context)

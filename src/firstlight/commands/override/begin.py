@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from firstlight import errors
-from firstlight.cli import options, output
+from firstlight.cli import output
 from firstlight.commands.override import data, emergency_route, override_scope, session
 from firstlight.commands.override.session import lease_held
 from firstlight.drawing import override_text, table
@@ -34,29 +32,11 @@ from firstlight.observe import owned_objects
 from firstlight.ownership import inventories
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--emergency", type=click.Choice([each.value for each in Emergency]), required=True, help="Which sort.")
-@click.option("--reason", required=True, help="What is broken, and what is done; it stands on everything that rests.")
-@click.option(
-    "--for", "seconds", type=options.SECONDS, required=True, metavar="2h",
-    help="How long it may stand, 24h at most: 30m, 2h, 1h30m.",
-)  # fmt: skip
-@click.option("--component", "components", multiple=True, metavar="NAME", help="All of a component. May be repeated.")
-@click.option("--object", "objects", multiple=True, metavar="KIND/NS/NAME", help="One object. May be repeated.")
-@click.option("--anyway", is_flag=True, help="Although another way is the right one, as long as the API answers.")
-@click.option("--yes", is_flag=True, help="Do not ask before the engine is suspended.")
-@session.target_options
-@output.option
 def begin(
-    cluster: str, emergency: str, reason: str, seconds: float, components: tuple[str, ...], objects: tuple[str, ...],
-    anyway: bool, yes: bool, kubeconfig: Path | None, context: str, root: Path | None, form: str,
+    cluster: str, *, emergency: str, reason: str, seconds: float, components: tuple[str, ...], objects: tuple[str,
+    ...], anyway: bool, yes: bool, kubeconfig: Path | None, context: str, root: Path | None, form: str,
 ) -> int:  # fmt: skip
-    """Open an override: who owns the scope rests, and whatever above would wake it; all is looked at before.
-
-    Two questions choose the way: does the API answer, does the engine work? Exit code 3 means that another way is the
-    right one; it is named, with what was seen.
-    """
+    """Open an override: who owns the scope rests, and whatever above would wake it; all is looked at before."""
     if not components and not objects:
         raise errors.UsageError("an override needs a scope", hint="--component NAME or --object Deployment/shop/web")
 

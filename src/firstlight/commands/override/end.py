@@ -4,8 +4,6 @@ import asyncio
 import dataclasses
 from pathlib import Path
 
-import click
-
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output
@@ -20,23 +18,11 @@ from firstlight.execute.overrides.override_context import OverrideContext, Overr
 from firstlight.model.override import Override, OverrideStanding
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--discard", is_flag=True, help="Let Git win: what was changed goes back to what it was first.")
-@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@click.option("--yes", is_flag=True, help="Do not ask before changes are thrown away.")
-@session.id_option
-@session.target_options
-@output.option
 def end(
-    cluster: str, discard: bool, offline: bool, yes: bool, id: str, kubeconfig: Path | None, context: str,
-    root: Path | None, form: str,
+    cluster: str, *, discard: bool, offline: bool, yes: bool, id: str, kubeconfig: Path | None, context: str, root:
+    Path | None, form: str,
 ) -> int:  # fmt: skip
-    """Close an override when Git has what was changed: the engine owns it, goes on, and is waited for.
-
-    Refused (exit code 3) while Git and cluster differ in what was changed, or while the engine's source does not have
-    the commit. Exit code 1 means that it is over, and something did not go as it should: the record tells.
-    """
+    """Close an override when Git has what was changed: the engine owns it, goes on, and is waited for."""
     place = session.OverrideTarget(cluster, root=root, kubeconfig=kubeconfig, context=context)
 
     async def run() -> int:
@@ -53,19 +39,10 @@ def end(
     return asyncio.run(run())
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--yes", is_flag=True, help="Do not ask before changes are taken back.")
-@session.id_option
-@session.target_options
-@output.option
 def abort(
-    cluster: str, yes: bool, id: str, kubeconfig: Path | None, context: str, root: Path | None, form: str
-) -> int:  # fmt: skip
-    """Put everything back that an override has changed, as it was before, and let the engine go on.
-
-    Only what the override itself has changed: what somebody else has changed meanwhile stays, and is named.
-    """
+    cluster: str, *, yes: bool, id: str, kubeconfig: Path | None, context: str, root: Path | None, form: str
+) -> int:
+    """Put everything back that an override has changed, as it was before, and let the engine go on."""
     place = session.OverrideTarget(cluster, root=root, kubeconfig=kubeconfig, context=context)
 
     async def run() -> int:

@@ -67,13 +67,9 @@ async def differences(
 
 
 async def _of(
-    id: ObjectId,
-    live: Mapping[str, Any] | None,
-    wanted: Mapping[str, Any] | None,
-    ground: OverrideContext,
-    *,
+    id: ObjectId, live: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None, ground: OverrideContext, *,
     is_whole: bool,
-) -> list[DisagreeingField]:
+) -> list[DisagreeingField]:  # fmt: skip
     """What Git has otherwise of an object; of one that was deleted and applied anew also what was left out then."""
     if live is None:
         return (

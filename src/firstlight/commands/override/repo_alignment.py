@@ -76,16 +76,10 @@ Choose = Callable[[WantedField, Sequence[AlignmentChoice]], str | None]
 
 
 async def align_repo(
-    tree: WorkTree,
-    applied: Mapping[ObjectId, Mapping[str, Any] | None],
-    *,
-    cluster: str,
-    open_renderer: Opener,
-    component: str = "",
-    made: Collection[ObjectId] = (),
-    choose: Choose = lambda wish, choices: None,
-    say: Callable[[str], None] = lambda text: None,
-) -> Alignment:
+    tree: WorkTree, applied: Mapping[ObjectId, Mapping[str, Any] | None], *, cluster: str, open_renderer: Opener,
+    component: str = "", made: Collection[ObjectId] = (), choose: Choose = lambda wish, choices: None, say:
+    Callable[[str], None] = lambda text: None,
+) -> Alignment:  # fmt: skip
     """Find the edits, and prove them.
 
     Args:

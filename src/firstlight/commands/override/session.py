@@ -1,17 +1,15 @@
 """How the commands of ``override`` come by a cluster: its API, and the right to work on it."""
 
 import contextlib
-import functools
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import click
 
 from firstlight import errors
 from firstlight.cli import which_cluster, which_repo
-from firstlight.cli.options import cluster_options, repo_option
 from firstlight.drawing import safe
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.lease import Lease
@@ -22,23 +20,6 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.override import Override
 from firstlight.model.platform import Platform
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-id_option = click.option("--id", "id", default="", show_default="the only one that is open", help="Which override.")
-
-
-def target_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Adds what all of them have: ``--kubeconfig``, ``--context`` and ``--repo``."""
-
-    @cluster_options
-    @repo_option
-    @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        return function(*args, **kwargs)
-
-    return wrapper
 
 
 class OverrideTarget:

@@ -7,8 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import click
-
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output
@@ -23,21 +21,11 @@ EXPIRED = 1
 OPEN = 2
 
 
-@click.command()
-@click.argument("cluster", default="")
-@click.option("--all", "is_all", is_flag=True, help="Also those that are over.")
-@click.option("--git", "is_rendered", is_flag=True, help="Render the repo, and say whether Git has what was changed.")
-@click.option("--offline", is_flag=True, help="With --git: fetch nothing, charts come from the cache.")
-@session.target_options
-@output.option
 def status(
-    cluster: str, is_all: bool, is_rendered: bool, offline: bool, kubeconfig: Path | None, context: str,
-    root: Path | None, form: str,
+    cluster: str, *, is_all: bool, is_rendered: bool, offline: bool, kubeconfig: Path | None, context: str, root: Path
+    | None, form: str,
 ) -> int:  # fmt: skip
-    """What is overridden now: until when, who rests, what was changed, whether Git has it, and what comes next.
-
-    Exit code 0 means that nothing is, 2 that an override is open, 1 that one has expired.
-    """
+    """What is overridden now: until when, who rests, what was changed, whether Git has it, and what comes next."""
     place = session.OverrideTarget(cluster, root=root, kubeconfig=kubeconfig, context=context)
 
     async def run() -> int:

@@ -4,13 +4,8 @@ from pathlib import Path
 
 import click
 
-from firstlight.cli import output, which_repo
+from firstlight.cli import output
 from firstlight.cli.options import offline_option, repo_option
-from firstlight.cli.renderers import rendered
-from firstlight.commands.plan import data, text
-from firstlight.drawing import table
-from firstlight.errors import ExitCode
-from firstlight.plan import build
 
 
 @click.command()
@@ -32,12 +27,6 @@ def plan(cluster: str, wanted: bool | None, offline: bool, everything: bool, roo
     Cycles, missing needs and deadlocks of a cold start are told with the chain that causes them and the way out. Exit
     code 3 means that an error stands in the way.
     """
-    platform = which_repo.only(which_repo.platform(root), cluster)
-    renditions = rendered(platform, wanted=wanted, offline=offline)
-    plans = [build.build(platform, each, renditions=renditions) for each in platform.clusters]
-    if form == "json":
-        output.write_json({"plans": [data.data(each) for each in plans]})
-    else:
-        columns = table.terminal_columns()
-        print("\n\n\n".join(text.text(each, columns=columns, everything=everything) for each in plans))
-    return ExitCode.BLOCKED if any(each.is_blocked for each in plans) else 0
+    from firstlight.commands.plan import plan as plan_room
+
+    return plan_room.show(root, cluster, wanted=wanted, offline=offline, everything=everything, form=form)

@@ -11,12 +11,16 @@ from pathlib import Path
 import yaml
 
 from firstlight import errors
+from firstlight.cli import means as cli_means
+from firstlight.cli import output, which_cluster, which_repo
 from firstlight.clients import kube, talosctl
 from firstlight.commands.backup import backup_store
 from firstlight.commands.doctor import examine
 from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
-from firstlight.commands.recover import options
+from firstlight.commands.recover import options, repair, text
 from firstlight.commands.recover.assessment import Assessment, LocalMeans, RecoveryContext
+from firstlight.commands.recover.repair import RecoverRequest
+from firstlight.drawing import table
 from firstlight.execute import access_files, cluster_identity, live_cluster
 from firstlight.execute.actions import kubeconfig
 from firstlight.execute.means import Means
@@ -27,6 +31,43 @@ from firstlight.model.secret import Secret
 from firstlight.observe.cluster import kubernetes_survey
 from firstlight.observe.machine_survey import PATIENCE, MachineAccess
 from firstlight.plan import build
+
+BROKEN = 2
+BLIND = 3
+"""Exit codes of an assessment."""
+
+
+async def assess_or_repair(name: str, wishes: RecoverRequest, *, root: Path | None) -> int:
+    """Assess a cluster, or carry the chosen option out; the exit code.
+
+    Args:
+        name: The cluster; empty where there is only one.
+        wishes: What was typed.
+        root: The repo.
+
+    Raises:
+        errors.UsageError: The option lacks what it is done to, or takes nothing.
+        errors.Refused: Another cluster answers than the one that was written down.
+    """
+    platform = which_repo.platform(root)
+    cluster = which_cluster.cluster_of(platform, name)
+    repair.check(cluster, wishes)
+    pins = {wishes.what: wishes.pin} if wishes.pin else {}
+    means = await cli_means.user_means(
+        platform, offline=wishes.is_offline, fingerprints=pins, keep=False, merge=wishes.is_merged,
+        kubeconfig=wishes.kubeconfig,
+    )  # fmt: skip
+    try:
+        if wishes.option:
+            return await repair.do(platform, cluster, means, wishes)
+        found = (await assess(platform, cluster, means)).assessment
+    finally:
+        await means.close()
+    shown = text.text(found, now=means.now(), columns=table.terminal_columns())
+    output.answer(wishes.form, shown, text.data(found))
+    if found.is_blind:
+        return BLIND
+    return BROKEN if found.causes else 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

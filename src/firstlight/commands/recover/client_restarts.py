@@ -14,7 +14,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.commands.recover import etcd_progress
+from firstlight.commands.recover import etcd_recovery
 from firstlight.document.within import mapping, number, sequence, text
 from firstlight.execute import cluster_access
 from firstlight.execute.gate_wait import POLL
@@ -154,7 +154,7 @@ def kubelets(cluster: Cluster) -> WalkStage:
     id = "etcd:kubelets"
 
     async def look(world: World) -> PendingChange | None:
-        record = etcd_progress.read(world.state, cluster.name)
+        record = etcd_recovery.read(world.state, cluster.name)
         if record is None:
             raise errors.Refused("somebody has taken the record of this recovery away", hint="Begin anew.")
         way = await cluster_access.ensure(world)
@@ -173,7 +173,7 @@ def kubelets(cluster: Cluster) -> WalkStage:
             for machine in there:
                 await way.admin.service_action(way.at(machine), "kubelet", "restart")
                 done = dataclasses.replace(done, kubelets=(*done.kubelets, machine.name))
-                etcd_progress.write(done, world.state, cluster.name)
+                etcd_recovery.write(done, world.state, cluster.name)
 
         return PendingChange(writes=tuple(f"restart the kubelet of {each.name}" for each in there), perform=perform)
 
@@ -282,5 +282,5 @@ def _restarted(value: Mapping[str, Any]) -> float:
 
 
 def _since(world: World, cluster: Cluster) -> float:
-    record = etcd_progress.read(world.state, cluster.name)
+    record = etcd_recovery.read(world.state, cluster.name)
     return float(int(record.restored)) if record is not None else 0.0

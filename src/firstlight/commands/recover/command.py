@@ -1,23 +1,14 @@
 """``firstlight recover``: what is broken, what only follows from it, and the way back, carried out if one is chosen."""
 
-import asyncio
 from pathlib import Path
 
 import click
 
 from firstlight import errors
-from firstlight.cli import means as cli_means
-from firstlight.cli import options, output, which_cluster, which_repo
-from firstlight.cli.follow_run import Form
+from firstlight.cli import options, output
 from firstlight.cli.options import repo_option
-from firstlight.commands.recover import assess, data, drill, repair, text
-from firstlight.drawing import table
-from firstlight.execute.means import Means
-from firstlight.model.cluster import Cluster
-from firstlight.model.platform import Platform
+from firstlight.cli.output import Form
 
-BROKEN = 2
-BLIND = 3
 OPTIONS = (
     "talosconfig", "kubeconfig", "rerun", "cni", "engine", "pending-release", "rebuild-machine", "etcd-quorum",
     "etcd-restore", "rebuild",
@@ -75,44 +66,23 @@ def recover(
     secrets, engine and workloads are looked at as far as they answer. Killed anywhere, the same command goes on. Exit
     code 2 means that something is broken, 3 that nothing could be looked at, or that it was refused.
     """
+    import asyncio
+
+    from firstlight.commands.recover import assess, drill
+    from firstlight.commands.recover.repair import RecoverRequest
+
     if scenario and (option or what):
         raise errors.UsageError("a drill chooses its option itself", hint="Leave out --do and --on.")
     for name, is_given in (("--keep", keep), ("--charts", charts is not None)):
         if is_given and not scenario:
             raise errors.UsageError(f"{name} is for --drill", hint="Nothing else makes a lab.")
-    if scenario == drill.LIST:
-        return drill.listed(form)
-    platform = which_repo.platform(root)
-    one = which_cluster.cluster_of(platform, cluster)
-    if scenario:
-        return drill.drill(platform, one, scenario, charts=charts, offline=offline, keep=keep, form=form)
-    if option is None and (what or dry_run or merge):
+    if option is None and not scenario and (what or dry_run or merge):
         raise errors.UsageError("nothing is to be done", hint="Name an option: --do OPTION")
-    wishes = repair.RecoverRequest(
+
+    if scenario:
+        return drill.drill_or_list(cluster, scenario, root=root, charts=charts, offline=offline, keep=keep, form=form)
+    wishes = RecoverRequest(
         option=option or "", what=what, is_dry_run=dry_run, is_yes=yes, timeout=timeout, form=form, signers=signers,
-        unsigned=unsigned,
+        unsigned=unsigned, pin=pin, is_merged=merge, kubeconfig=kubeconfig, is_offline=offline,
     )  # fmt: skip
-    repair.check(one, wishes)
-
-    async def run() -> int:
-        pins = {what: pin} if pin else {}
-        means = await cli_means.user_means(
-            platform, offline=offline, fingerprints=pins, keep=False, merge=merge, kubeconfig=kubeconfig
-        )
-        try:
-            if option is None:
-                return await _assessed(platform, one, means, form)
-            return await repair.do(platform, one, means, wishes)
-        finally:
-            await means.close()
-
-    return asyncio.run(run())
-
-
-async def _assessed(platform: Platform, cluster: Cluster, means: Means, form: str) -> int:
-    found = (await assess.assess(platform, cluster, means)).assessment
-    shown = text.text(found, now=means.now(), columns=table.terminal_columns())
-    output.answer(form, shown, data.data(found))
-    if found.is_blind:
-        return BLIND
-    return BROKEN if found.causes else 0
+    return asyncio.run(assess.assess_or_repair(cluster, wishes, root=root))

@@ -1,30 +1,37 @@
 """``firstlight recover --drill``: the recovery practised in the lab, on the user's own repo."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import datetime
+import hashlib
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import yaml
 
 from firstlight import errors
-from firstlight.cli import install_tools, output
-from firstlight.cli.follow_run import Form
-from firstlight.clients import atomic_file
+from firstlight.cli import install_tools, output, which_cluster, which_repo
+from firstlight.cli.output import Form
+from firstlight.clients import atomic_file, kube
 from firstlight.commands.node import machine_ready
-from firstlight.commands.recover import drill_context, drill_run, machine_faults, object_faults, repair
+from firstlight.commands.recover import assess, drill_context, machine_faults, object_faults, repair
 from firstlight.commands.recover import text as recover_text
 from firstlight.commands.recover.assessment import DrillResult
 from firstlight.commands.recover.drill_context import DrillContext, DrillFault
 from firstlight.commands.rehearse import given_charts, lab_kit, lab_mapping, rehearse, stand_ins
 from firstlight.commands.rehearse.given_charts import GivenChart
 from firstlight.document import mistakes
+from firstlight.document.within import mapping, text
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
 from firstlight.execute.means import RunRequest
+from firstlight.model import helm_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.platform import Platform
@@ -73,8 +80,23 @@ def drill(
     return 0 if found.is_fine else ExitCode.FAILED
 
 
-def listed(form: Form) -> int:
-    """Print the scenarios."""
+def drill_or_list(
+    cluster: str, scenario: str, *, root: Path | None, charts: Path | None, offline: bool, keep: bool, form: Form
+) -> int:
+    """Practise a recovery, or print the scenarios; the exit code.
+
+    Raises:
+        errors.UsageError: There is no such scenario.
+        errors.Refused: It cannot be rehearsed, or the cluster has nothing of that kind to break.
+    """
+    if scenario == LIST:
+        return _listed(form)
+    platform = which_repo.platform(root)
+    one = which_cluster.cluster_of(platform, cluster)
+    return drill(platform, one, scenario, charts=charts, offline=offline, keep=keep, form=form)
+
+
+def _listed(form: Form) -> int:
     rows = [(each.id, each.what, each.how, each.option) for each in FAULTS.values()]
     data = [{"id": id, "what": what, "how": how, "option": option} for id, what, how, option in rows]
     output.answer(form, recover_text.drill_list(rows, columns=table.terminal_columns()), data)
@@ -120,7 +142,7 @@ async def _broken(fault: DrillFault, ground: DrillContext) -> DrillResult:
         with contextlib.redirect_stdout(sys.stderr):
             return await repair.do(ground.prepared.platform, ground.cluster, ground.means, wishes)
 
-    return await drill_run.drill(fault, ground, do=do, say=lambda text: print(text, file=sys.stderr, flush=True))
+    return await carry_out_drill(fault, ground, do=do, say=lambda text: print(text, file=sys.stderr, flush=True))
 
 
 # The scenarios of drills: what can be broken in a lab on purpose, and the option that must repair it.
@@ -224,3 +246,117 @@ def _is_one_more(before: str, after: str) -> bool:
         return False
     known = old or []
     return isinstance(known, list) and isinstance(new, list) and new[:-1] == known and len(new) == len(known) + 1
+
+
+SHOWN = 120.0
+"""Seconds in which a fault must show."""
+ENDED = 300.0
+"""Seconds after a repair in which it must be seen."""
+POLL = 0.5
+
+Do = Callable[[str, str], Awaitable[int]]
+"""Carries an option out on something, as the command does; its exit code."""
+
+
+async def carry_out_drill(
+    fault: DrillFault, ground: DrillContext, *, do: Do, say: Callable[[str], None] = lambda _: None
+) -> DrillResult:
+    """Break, assess, repair and compare.
+
+    Args:
+        fault: What is broken.
+        ground: The lab, with the cluster brought up as far as the fault wants it.
+        do: Carries options out.
+        say: Told how far it is.
+
+    Raises:
+        errors.Refused: The cluster has nothing of that kind to break.
+        errors.TimedOut: The fault does not show, or stays.
+    """
+    before = await _belongings(ground)
+    say(f"{fault.what}: {fault.how}")
+    on = await fault.make(ground)
+    begun = time.monotonic()
+    await _until(ground, fault.option, on, is_offered=True, within=SHOWN)
+    diagnosed = time.monotonic() - begun
+    say(f"diagnosed in {diagnosed:.1f} s: {fault.option}")
+    begun = time.monotonic()
+    code = await do(fault.option, on)
+    if code == 0:
+        await _until(ground, fault.option, on, is_offered=False, within=ENDED)
+    repaired = time.monotonic() - begun
+    lost = lost_belongings(before, await _belongings(ground)) if code == 0 else ()
+    return DrillResult(
+        scenario=fault.id, cluster=ground.cluster.name, option=f"{fault.option} {on}".rstrip(), diagnosed=diagnosed,
+        repaired=repaired, compared=len(before), lost=lost, code=code,
+    )  # fmt: skip
+
+
+async def _belongings(ground: DrillContext) -> Mapping[str, str]:
+    async with kube.Client(kube.load(ground.lab.kubeconfig), agent="drill") as client:
+        return await belongings_of(client)
+
+
+async def _until(ground: DrillContext, option: str, on: str, *, is_offered: bool, within: float) -> None:
+    """Assess until an option is offered, or is not any more; nobody waits a minute before something counts here."""
+    deadline = time.monotonic() + within
+    platform, cluster, means = ground.prepared.platform, ground.cluster, ground.means
+    while True:
+        found = (await assess.assess(platform, cluster, means, patience=0.0)).assessment
+        # An option that is done to the newest of something names none.
+        if any(each.name == option and each.on in ("", on) for each in found.options) == is_offered:
+            return
+        if time.monotonic() > deadline:
+            said = "; ".join(each.symptom.key for each in found.causes) or "nothing is broken"
+            what = "is not offered" if is_offered else "is still offered"
+            raise errors.TimedOut(f"{option} {on}".rstrip() + f" {what} after {within:.0f} s: {said}")
+        await asyncio.sleep(POLL)
+
+
+# What a recovery must not lose of a cluster: objects by name, Secrets by content, claims by their volume.
+
+
+_PASSING = frozenset({
+    "Pod", "Event", "Lease", "EndpointSlice", "Endpoints", "CertificateSigningRequest", "ControllerRevision",
+    "ReplicaSet", "CSINode", "IPAddress", "VolumeAttachment", "CiliumEndpoint", "CiliumIdentity",
+})  # fmt: skip
+"""Kinds whose objects come and go by themselves."""
+_OF_A_RUN = ("ConfigMap kube-system/firstlight-", "Secret kube-system/firstlight-")
+
+
+async def belongings_of(client: kube.Client) -> Mapping[str, str]:
+    """What there is: an empty text where being there is enough, else what must stay the same, as a digest.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    found: dict[str, str] = {}
+    for resource in (await client.catalog(refresh=True)).resources.values():
+        if resource.kind in _PASSING or "list" not in resource.verbs:
+            continue
+        try:
+            items = (await client.list(resource.api_version, resource.kind)).items
+        except (kube.NotFound, kube.UnknownKind, kube.Forbidden):
+            continue
+        for each in items:
+            name = f"{resource.kind} {text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
+            if not name.startswith(_OF_A_RUN) and text(each, "type") != helm_names.RELEASE_SECRET_TYPE:
+                found[name.replace(" /", " ")] = _content(resource.kind, each)
+    return found
+
+
+def lost_belongings(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    """What is not there any more, or is another one."""
+    gone = [f"{each} is gone" for each in sorted(before.keys() - after.keys())]
+    other = [f"{each} is another one" for each in sorted(before.keys() & after.keys()) if before[each] != after[each]]
+    return (*gone, *other)
+
+
+def _content(kind: str, value: Mapping[str, Any]) -> str:
+    match kind:
+        case "Secret":
+            return hashlib.sha256(msgspec.json.encode(mapping(value, "data"), order="sorted")).hexdigest()
+        case "PersistentVolumeClaim":
+            return f"{text(value, 'metadata', 'uid')} {text(value, 'spec', 'volumeName')}"
+        case _:
+            return ""

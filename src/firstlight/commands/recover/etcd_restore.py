@@ -21,9 +21,8 @@ from firstlight.commands.backup import encryption, etcd_snapshot
 from firstlight.commands.backup.backup_signature import SignerTrust
 from firstlight.commands.node import machine_ready
 from firstlight.commands.node.machine_ready import ExpectedMachine
-from firstlight.commands.recover import client_restarts, etcd_progress, etcd_source
-from firstlight.commands.recover.etcd_progress import EtcdRecovery
-from firstlight.commands.recover.etcd_source import OpenedSnapshot
+from firstlight.commands.recover import client_restarts, etcd_recovery
+from firstlight.commands.recover.etcd_recovery import EtcdRecovery, OpenedSnapshot
 from firstlight.execute import cluster_access, durable_store
 from firstlight.execute.actions import kubeconfig
 from firstlight.execute.gate_wait import POLL
@@ -117,7 +116,7 @@ class _Recovery:
         async def perform() -> None:
             kept = record.kept if record is not None else ""
             begun = EtcdRecovery(source=str(self._source or ""), begun=self._now, planes=there, kept=kept)
-            etcd_progress.write(begun, world.state, self._cluster.name)
+            etcd_recovery.write(begun, world.state, self._cluster.name)
 
         return PendingChange(writes=("begin to recover etcd",), perform=perform, danger=danger)
 
@@ -142,7 +141,7 @@ class _Recovery:
         async def perform() -> None:
             if await self._kept(left, path, world, way):
                 changed = dataclasses.replace(self._require(world), kept=str(path))
-                etcd_progress.write(changed, world.state, self._cluster.name)
+                etcd_recovery.write(changed, world.state, self._cluster.name)
 
         return PendingChange(writes=(f"keep what is left of etcd: {path.name}",), perform=perform)
 
@@ -237,7 +236,7 @@ class _Recovery:
         return Passed(), ""
 
     def _record(self, world: World) -> EtcdRecovery | None:
-        return etcd_progress.read(world.state, self._cluster.name)
+        return etcd_recovery.read(world.state, self._cluster.name)
 
     def _require(self, world: World) -> EtcdRecovery:
         found = self._record(world)
@@ -247,7 +246,7 @@ class _Recovery:
 
     def _write(self, world: World, **changes: object) -> None:
         changed = dataclasses.replace(self._require(world), **changes)  # type: ignore[arg-type]
-        etcd_progress.write(changed, world.state, self._cluster.name)
+        etcd_recovery.write(changed, world.state, self._cluster.name)
 
     def _members(self, record: EtcdRecovery) -> tuple[Machine, ...]:
         return tuple(each for each in self._planes if each.name in record.planes)
@@ -277,7 +276,7 @@ class _Recovery:
         if self._opened is None:
             source = self._source or Path(self._require(world).kept)
             trusted = self._trusted if self._source is not None else None
-            self._opened = await etcd_source.opened(source, world, trusted=trusted, now=self._now)
+            self._opened = await etcd_recovery.opened(source, world, trusted=trusted, now=self._now)
         return self._opened
 
     async def _kept(self, left: Sequence[Machine], path: Path, world: World, way: MachineAccess) -> bool:

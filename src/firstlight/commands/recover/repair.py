@@ -10,7 +10,8 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.cli import exit_codes, output, screen
 from firstlight.cli import means as cli_means
-from firstlight.cli.follow_run import Form, follow_walk
+from firstlight.cli.follow_run import follow_walk
+from firstlight.cli.output import Form
 from firstlight.commands.backup import backup_signature, backup_store
 from firstlight.commands.node import add, machine_lookup
 from firstlight.commands.recover import component_repair, etcd_restore, rebuild
@@ -90,6 +91,12 @@ class RecoverRequest:
     """Whose backups are restored besides one's own, by fingerprint."""
     unsigned: tuple[str, ...] = ()
     """Backups and files that are restored although nobody signed them, by name."""
+    pin: str = ""
+    """The certificate that the console of the machine shows, by fingerprint."""
+    is_merged: bool = False
+    """Whether access is also added to the user's own files."""
+    kubeconfig: Path | None = None
+    is_offline: bool = False
 
 
 def check(cluster: Cluster, wishes: RecoverRequest) -> None:

@@ -1,16 +1,12 @@
-"""An assessment as text: parts from the outside in, what is broken, and the ways back, the best first."""
+"""An assessment and a drill as text and as data: parts from the outside in, what is broken, the ways back."""
 
 from collections.abc import Iterable, Sequence
 
+from firstlight.commands.doctor import data as doctor_data
 from firstlight.commands.doctor.symptoms import RootCause
-from firstlight.commands.recover.assessment import (
-    Assessment,
-    DrillResult,
-    OptionNeed,
-    PartCondition,
-    RecoveryOption,
-)
-from firstlight.commands.recover.output_form import DrillData
+from firstlight.commands.recover import options
+from firstlight.commands.recover.assessment import Assessment, DrillResult, OptionNeed, PartCondition, RecoveryOption
+from firstlight.commands.recover.output_form import AssessmentData, DrillData, OptionData
 from firstlight.drawing import clock, safe, table
 
 _SIGNS = {PartCondition.WELL: "✔", PartCondition.BROKEN: "✘", PartCondition.FOLLOWS: "▸", PartCondition.UNSEEN: "·"}
@@ -175,3 +171,32 @@ def drill_list(rows: Sequence[tuple[str, str, str, str]], *, columns: int = 0) -
             [_HEAD, *([id, option, f"{what}: {how}"] for id, what, how, option in rows)], indent="  ", columns=columns
         )
     )
+
+
+def data(found: Assessment) -> AssessmentData:
+    """Everything that was found."""
+    return {
+        "cluster": found.cluster,
+        "fine": not found.causes and not found.is_blind,
+        "blind": found.is_blind,
+        "parts": [{"name": each.name, "condition": each.condition.value, "says": each.says} for each in found.parts],
+        "broken": [{**doctor_data.cause_data(each), "part": options.part_of(each.symptom)} for each in found.causes],
+        "options": [_option_data(each) for each in found.options],
+        "looked": list(found.looked),
+        "unseen": list(found.unseen),
+        "seconds": round(found.seconds, 3),
+    }
+
+
+def _option_data(found: RecoveryOption) -> OptionData:
+    return {
+        "name": found.name,
+        "on": found.on,
+        "does": found.does,
+        "risk": found.risk,
+        "needs": [{"says": each.says, "met": each.is_met} for each in found.needs],
+        "possible": found.is_possible,
+        "byHand": found.is_by_hand,
+        "answers": list(found.answers),
+        "commands": list(found.commands),
+    }

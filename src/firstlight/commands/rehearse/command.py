@@ -1,29 +1,11 @@
 """``firstlight rehearse``: the same run in the lab, on the user's own repo, before it touches a machine."""
 
-import asyncio
-import dataclasses
 from pathlib import Path
 
 import click
 
-from firstlight.cli import allow_commands as cli_allow_commands
-from firstlight.cli import output, which_cluster, which_repo
-from firstlight.cli.options import PHASES, repo_option
-from firstlight.commands.rehearse import given_charts, lab_mapping
-from firstlight.commands.rehearse import rehearse as rehearse_room
-from firstlight.commands.rehearse import text as rehearse_text
-from firstlight.commands.rehearse.lab_kit import clean_up, fresh_lab, interrupted, kit, lab_name
-from firstlight.commands.rehearse.rehearsal import Rehearsal
-from firstlight.commands.rehearse.text import verdict_of
-from firstlight.commands.verify import text as verify_text
-from firstlight.drawing import table
-from firstlight.execute.means import RunRequest
-from firstlight.model.cluster import Cluster
-from firstlight.model.component import Phase
-from firstlight.model.platform import Platform
-from firstlight.model.verdict import Verification
-
-EXIT_CODES = {"passed": 0, "failed": 1, "refused": 3}
+from firstlight.cli import output
+from firstlight.cli.options import PHASES, allow_commands_option, repo_option
 
 
 @click.command()
@@ -38,7 +20,7 @@ EXIT_CODES = {"passed": 0, "failed": 1, "refused": 3}
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache, or from --charts.")
 @click.option("--until", type=click.Choice(PHASES), default=None, help="The last phase to rehearse.")
 @click.option("--verify", is_flag=True, help="Then verify, and prove that a second run writes nothing.")
-@cli_allow_commands.option
+@allow_commands_option
 @click.option("--yes", is_flag=True, help="Do not ask before commands are allowed.")
 @click.option("--keep", is_flag=True, help="Leave the lab running, to look around in it.")
 @click.option("--markdown", type=click.Path(path_type=Path), default=None, help="Also write the report here, for CI.")
@@ -54,48 +36,9 @@ def rehearse(
     Addresses, disks, Git and charts lead to the lab, foundation secrets are dummies; the report says what stood for
     what and what could not be tried. Exit code 1 means that the real run would have failed, 3 that it was refused.
     """
-    platform = which_repo.platform(root)
-    chosen = which_cluster.cluster_of(platform, cluster)
-    wishes = RunRequest(cluster=chosen.name, until=Phase(until) if until else None)
-    if allow_commands:
-        cli_allow_commands.allow(platform, chosen, yes=yes, also=rehearse_room.executed_commands(platform, chosen))
-    try:
-        told, verified = asyncio.run(
-            _rehearse(platform, chosen, wishes, charts=charts, offline=offline, keep=keep, verify=verify)
-        )
-    except KeyboardInterrupt:
-        return interrupted(lab_name(chosen.name), keep=keep)
-    show(told, verified, markdown=markdown, everything=everything, form=form)
-    return EXIT_CODES[verdict_of(told, verified)]
+    from firstlight.commands.rehearse import run
 
-
-async def _rehearse(
-    platform: Platform, cluster: Cluster, wishes: RunRequest, *, charts: Path | None, offline: bool, keep: bool,
-    verify: bool,
-) -> tuple[Rehearsal, Verification | None]:  # fmt: skip
-    given = given_charts.read(charts) if charts else ()
-    one = await fresh_lab(lab_name(cluster.name))
-    tools = await kit(one, actors=lab_mapping.actors(platform, cluster), given=given, offline=offline, keep=keep)
-    try:
-        played = await rehearse_room.rehearse(platform, cluster, wishes, tools)
-        # There is nothing to prove of a run that did not get to its end.
-        is_over = verify and played.told.verdict == "passed" and wishes.until is None
-        verified = await rehearse_room.verify_rehearsal(one, played) if is_over else None
-        return dataclasses.replace(played.told, is_kept=keep), verified
-    finally:
-        await clean_up(one, keep=keep)
-
-
-def show(
-    told: Rehearsal, verified: Verification | None = None, *, markdown: Path | None, everything: bool, form: str
-) -> None:
-    """Print the report, and write it where that is wanted."""
-    if markdown is not None:
-        markdown.write_text(rehearse_text.markdown(told, verified))
-    if form == "json":
-        output.write_json(rehearse_text.data(told, verified))
-    else:
-        columns = table.terminal_columns()
-        print(rehearse_text.text(told, columns=columns, everything=everything))
-        if verified is not None:
-            print(f"\n{verify_text.text(verified, columns=columns)}")
+    return run.rehearse(
+        root, cluster, charts=charts, offline=offline, until=until, verify=verify, allow_commands=allow_commands,
+        yes=yes, keep=keep, markdown=markdown, everything=everything, form=form,
+    )  # fmt: skip

@@ -1,26 +1,37 @@
 """``firstlight render``: the objects that components deploy, as the engine would render them."""
 
-import asyncio
-import difflib
-import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from firstlight import errors
-from firstlight.cli import diagnostic_data, output, renderers, which_repo
 from firstlight.cli.options import repo_option
-from firstlight.commands.render import inline as render_inline
-from firstlight.commands.render import text
-from firstlight.commands.render.text import RenditionRow
-from firstlight.drawing import table
-from firstlight.errors import ExitCode
-from firstlight.model.component import Component, Side
-from firstlight.model.diagnostic import Diagnostic
-from firstlight.model.platform import Platform
-from firstlight.render import component_renderer, crds
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def inline_options(function: F) -> F:
+    """Add the options of ``--inline``; ``inline.typed`` makes sense of them.
+
+    ``inline`` is None where ``--inline`` is not given, and empty where it has no file. The others are ``name``,
+    ``check``, ``dry_run``, ``allow_secret``, ``create_namespace``, ``with_root`` and ``as_omni_manifest``.
+    """
+    for each in reversed([
+        click.option(
+            "--inline", is_flag=False, flag_value="", default=None, metavar="[FILE]",
+            help="Embed it into a Talos patch or an Omni template; without FILE where it already is.",
+        ),
+        click.option("--name", default="", help="What the inline manifest is called.  [default: as the component]"),
+        click.option("--check", is_flag=True, help="With --inline: write nothing; exit 2 and a diff if it is stale."),
+        click.option("--dry-run", is_flag=True, help="With --inline: write nothing, and show what would change."),
+        click.option("--allow-secret", multiple=True, metavar="NAME", help="Embed this Secret with its data."),
+        click.option("--create-namespace", is_flag=True, help="With --inline: add namespaces that nothing creates."),
+        click.option("--with-root", is_flag=True, help="With --inline: add the root Application and its project."),
+        click.option("--as-omni-manifest", is_flag=True, help="With --inline: new ones go to kubernetes.manifests."),
+    ]):  # fmt: skip
+        function = each(function)
+    return function
 
 
 @click.command()
@@ -31,7 +42,7 @@ from firstlight.render import component_renderer, crds
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts and files come from the cache.")
 @click.option("--refresh", is_flag=True, help="Resolve ranges, tags and branches anew.")
 @click.option("--owner-labels", is_flag=True, help="With the labels by which the engine knows what is its own.")
-@render_inline.option
+@inline_options
 @repo_option
 @click.option(
     "-o",
@@ -59,109 +70,9 @@ def render(
     Charts are fetched once and kept. The data of Secrets is never shown. Exit code 1 means that something could not be
     rendered whole; what and why is on standard error.
     """
-    if offline and refresh:
-        raise errors.UsageError("--offline fetches nothing, so --refresh cannot be meant")
-    inline = render_inline.typed(form, **embedding)
-    platform = which_repo.only(which_repo.platform(root), cluster)
-    if inline is not None:
-        if not component:
-            raise errors.UsageError("--inline embeds one component", hint="Name it: firstlight render NAME --inline")
-        return render_inline.command(platform, _named(platform, component), inline, offline=offline, refresh=refresh)
-    chosen, side = _chosen(platform, component, side_name)
-    begun = time.perf_counter()
-    found = asyncio.run(_render(platform, chosen, side, offline=offline, refresh=refresh, owner_labels=owner_labels))
-    if only_crds:
-        return _show_crds(platform, found, form)
-    return _show(found, form, is_one=bool(component), seconds=time.perf_counter() - begun)
+    from firstlight.commands.render import render as render_room
 
-
-def _chosen(platform: Platform, name: str, side_name: str | None) -> tuple[list[Component], Side | None]:
-    side = Side(side_name) if side_name else None
-    if not name:
-        return list(platform.components), side
-    found = _named(platform, name)
-    sides = component_renderer.sides(found)
-    if side is not None and side not in sides:
-        raise errors.UsageError(f"{name} has nothing in {side}", hint=f"It is in {' and '.join(sides)}.")
-    if side is None and len(sides) > 1:
-        side = Side.GITOPS
-        print(f"{name} is a hybrid: this is its GitOps half; --side bootstrap shows the other", file=sys.stderr)
-    return [found], side
-
-
-def _named(platform: Platform, name: str) -> Component:
-    found = [each for each in platform.components if each.name == name]
-    if not found:
-        near = difflib.get_close_matches(name, sorted({each.name for each in platform.components}), n=3)
-        raise errors.UsageError(f"there is no component {name}", hint=f"There is {', '.join(near)}." if near else "")
-    if len(found) > 1:
-        clusters = ", ".join(each.cluster for each in found)
-        raise errors.UsageError(f"{name} is in several clusters", hint=f"Choose with --cluster: {clusters}.")
-    return found[0]
-
-
-async def _render(
-    platform: Platform,
-    chosen: list[Component],
-    side: Side | None,
-    *,
-    offline: bool,
-    refresh: bool,
-    owner_labels: bool,
-) -> list[RenditionRow]:
-    opened = await renderers.open_renderer(platform, offline=offline, refresh=refresh, owner_labels=owner_labels)
-    async with opened as renderer:
-        outcomes = await renderer.render_all(chosen, side=side)
-    by_name = {(each.cluster, each.name): each for each in chosen}
-    return [
-        RenditionRow(
-            by_name[each.rendition.cluster, each.rendition.component], each.rendition, each.seconds, each.is_cached
-        )
-        for each in outcomes
-    ]
-
-
-def _show(found: list[RenditionRow], form: str, *, is_one: bool, seconds: float) -> int:
-    diagnostics = [diagnostic for row in found for diagnostic in row.rendition.diagnostics]
-    if form == "json":
-        output.write_json({"renditions": [text.data(row, with_objects=is_one) for row in found]})
-    elif is_one or form == "yaml":
-        print(text.yaml(obj for row in found for obj in row.rendition.objects), end="")
-        for row in found if is_one else ():
-            print(text.summary(row), file=sys.stderr)
-    else:
-        print("\n".join(text.rows(found, columns=table.terminal_columns())))
-        print(text.totals(found, seconds), file=sys.stderr)
-    if form != "json":
-        _say(diagnostics, limit=0 if is_one else 10)
-    return 0 if all(text.is_whole(row.rendition) for row in found) else ExitCode.FAILED
-
-
-def _show_crds(platform: Platform, found: list[RenditionRow], form: str) -> int:
-    made = crds.extract([row.rendition for row in found], platform=platform)
-    if form == "json":
-        listed = [
-            {
-                "name": each.name,
-                "cluster": each.cluster,
-                "components": each.components,
-                "versions": crds.versions(each.object),
-                "object": each.object.value,
-            }
-            for each in made.each
-        ]
-        output.write_json({"crds": listed, "diagnostics": diagnostic_data.of_all(made.diagnostics)})
-    else:
-        print(text.yaml(each.object for each in made.each), end="")
-        number = len(made.each)
-        print(f"{number} CRD{'' if number == 1 else 's'} of {len(found)} renditions", file=sys.stderr)
-        broken = [
-            diagnostic for row in found for diagnostic in row.rendition.diagnostics if diagnostic.severity == "error"
-        ]
-        _say([*made.diagnostics, *broken], limit=0)
-    return 0 if all(text.is_whole(row.rendition) for row in found) else ExitCode.FAILED
-
-
-def _say(diagnostics: list[Diagnostic], *, limit: int) -> None:
-    if lines := text.diagnostic_lines(diagnostics, limit=limit):
-        print("\n".join(lines), file=sys.stderr)
+    return render_room.show(
+        root, component, cluster=cluster, side_name=side_name, only_crds=only_crds, offline=offline, refresh=refresh,
+        owner_labels=owner_labels, form=form, embedding=embedding,
+    )  # fmt: skip

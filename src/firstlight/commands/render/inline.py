@@ -3,10 +3,8 @@
 import asyncio
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
-
-import click
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from firstlight import errors
 from firstlight.cli import output, renderers
@@ -26,7 +24,6 @@ from firstlight.render.inline.embedding import EmbeddingRequest
 from firstlight.repo.work_tree import WorkTree
 
 STALE = 2
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,29 +41,6 @@ class InlineOptions:
     with_root: bool = False
     to_omni: bool = False
     form: str = "text"
-
-
-def option(function: F) -> F:
-    """Adds the options; ``typed`` makes sense of them.
-
-    ``inline`` is None where ``--inline`` is not given, and empty where it has no file. The others are ``name``,
-    ``check``, ``dry_run``, ``allow_secret``, ``create_namespace``, ``with_root`` and ``as_omni_manifest``.
-    """
-    for each in reversed([
-        click.option(
-            "--inline", is_flag=False, flag_value="", default=None, metavar="[FILE]",
-            help="Embed it into a Talos patch or an Omni template; without FILE where it already is.",
-        ),
-        click.option("--name", default="", help="What the inline manifest is called.  [default: as the component]"),
-        click.option("--check", is_flag=True, help="With --inline: write nothing; exit 2 and a diff if it is stale."),
-        click.option("--dry-run", is_flag=True, help="With --inline: write nothing, and show what would change."),
-        click.option("--allow-secret", multiple=True, metavar="NAME", help="Embed this Secret with its data."),
-        click.option("--create-namespace", is_flag=True, help="With --inline: add namespaces that nothing creates."),
-        click.option("--with-root", is_flag=True, help="With --inline: add the root Application and its project."),
-        click.option("--as-omni-manifest", is_flag=True, help="With --inline: new ones go to kubernetes.manifests."),
-    ]):  # fmt: skip
-        function = each(function)
-    return function
 
 
 def typed(form: str, inline: str | None, **given: Any) -> InlineOptions | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from firstlight.cli import follow_run, output, which_run
-from firstlight.cli.follow_run import Form
 from firstlight.cli.options import repo_option
+from firstlight.cli.output import Form
 from firstlight.commands.runs import data, text
 from firstlight.drawing import run_screen, run_summary, safe, table
 from firstlight.errors import ExitCode

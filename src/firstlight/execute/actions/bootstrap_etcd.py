@@ -95,9 +95,10 @@ async def _bootstrap(first: Machine, world: World, way: MachineAccess, step: str
         except (talosctl.TalosNotReady, talosctl.TalosUnreachable, talosctl.TalosTimedOut) as error:
             if time.monotonic() >= deadline:
                 raise
-            if error.detail != said:
-                said = error.detail
-                world.tell(step, f"{first.name}: not ready for a bootstrap yet: {said}")
+            progress = f"{first.name}: not ready for a bootstrap yet: {error.detail}"
+            if progress != said:
+                said = progress
+                world.tell(step, said)
             await asyncio.sleep(POLL)
         else:
             world.tell(step, f"{first.name}: etcd bootstrapped")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
+from firstlight.clients.kube import refusals
 from firstlight.execute.apply import object_difference, object_survey
 from firstlight.execute.apply.object_difference import ObjectDifference
 from firstlight.execute.apply.object_survey import survey
@@ -26,9 +26,6 @@ _VAGUE = 2
 """Attempts at a Secret that the server fails with: what it says of that is not kept, so it may never pass."""
 _RACES = 3
 """Attempts without a pause at what others write too: most races are over at once."""
-_WEBHOOK = re.compile(r'webhook "(?P<name>[^"]+)"')
-_NO_ANSWER = "failed calling webhook"
-_ENDING = "is being terminated"
 
 Tell = Callable[[str], None]
 
@@ -220,15 +217,13 @@ def _passing(error: errors.ClientError, difference: ObjectDifference) -> errors.
     if isinstance(error, kube.UnknownKind):
         text = f"{name} cannot be applied: no kind {error.kind} in {error.api_version}"
         return errors.ClientError(text, target=error.target, hint=error.hint)
-    if isinstance(error, kube.ServerError) and _NO_ANSWER in error.detail:
-        match = _WEBHOOK.search(error.detail)
-        webhook = match["name"] if match else "unknown"
+    if isinstance(error, kube.ApiError) and (webhook := refusals.silent_webhook(error)):
         text = f"{name} cannot be applied: the webhook {webhook} does not answer: {error.detail}"
         return errors.ClientError(text, target=error.target, hint="are the pods behind the webhook ready?")
     if isinstance(error, kube.ServerError) and error.request.is_confidential:
         # A webhook cannot be told from another problem.
         return errors.ClientError(f"{name} cannot be applied: {error}", target=error.target)
-    if isinstance(error, kube.Forbidden) and _ENDING in error.detail:
+    if isinstance(error, kube.ApiError) and refusals.is_for_an_ending_namespace(error):
         text = f"{name} cannot be applied: its namespace is being deleted"
         return errors.ClientError(
             text, target=error.target, hint=f"what holds the namespace {difference.object.id.namespace}?"

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.clients import kube
+from firstlight.clients.kube import refusals
 from firstlight.clients.kube.kube_errors import UnknownKind
 from firstlight.document import conditions
 from firstlight.document.within import text
 from firstlight.engines import adapters
 from firstlight.engines.engine_kind import VerdictFacts
 from firstlight.execute.apply.server_side_apply import guarded
-from firstlight.execute.handover import prediction
 from firstlight.execute.world import World
 from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GatePart, GateQuestion
@@ -194,9 +194,7 @@ async def _attempt(
     except kube.ServerError:
         raise
     except kube.ApiError as error:
-        return ApplyAttempt(
-            refusal=prediction.refusal_text(error), is_possible=not prediction.is_for_want_of_dry_runs(error)
-        )
+        return ApplyAttempt(refusal=refusals.text(error), is_possible=not isinstance(error, kube.DryRunRefused))
     return ApplyAttempt(
         after=after, is_same=apply_comparison.is_same(live, after, has_status=has_status),
         changed=apply_comparison.changes(live, after, has_status=has_status),

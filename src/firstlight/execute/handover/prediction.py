@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube.kube_errors import StatusCause
+from firstlight.clients.kube import refusals
 from firstlight.document.within import mapping, text
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.model.handover import Passing, Prediction
@@ -121,7 +120,7 @@ async def _tried(candidate: HandoverCandidate, client: kube.Client) -> Predictio
     try:
         after = await client.apply(guarded(wanted, live), manager=passing.manager, force=True, dry_run=True)
     except (kube.BadRequest, kube.Invalid, kube.Forbidden) as error:
-        return dataclasses.replace(base, refused=refusal_text(error))
+        return dataclasses.replace(base, refused=refusals.text(error))
     marks = _marks(candidate.object.value, wanted)
     changed = apply_comparison.changes(_bare(live, marks), _bare(after, marks), has_status=candidate.has_status)
     lost = migration.lost(live, wanted, to=passing.manager)
@@ -233,67 +232,3 @@ def danger(predictions: Iterable[Prediction]) -> str:
 def _shown(lines: list[str]) -> list[str]:
     more = len(lines) - _SHOWN
     return [*lines[:_SHOWN], *([f"  and {more} more"] if more > 0 else [])]
-
-
-# Why a server does not take an object, with fields and without values: what is told is kept in files and journals.
-
-
-_REFUSAL_SHOWN = 3
-_NO_DRY_RUN = "does not support dry run"
-_WEBHOOK = re.compile(r'admission webhook "(?P<name>[^"]+)"')
-_POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'")
-_UNKNOWN = re.compile(r"(?P<field>\.[\w.-]+): field not declared in schema")
-_PHRASES = frozenset({
-    "field is immutable", "field is immutable when `immutable` is set", "field is immutable once set",
-    "field can not be less than previous value", "field not declared in schema",
-    "may not be changed once set", "may not change once set", "may not be unset", "may not be empty",
-    "may not be decremented", "may not be specified when `value` is not empty", "may not be used",
-    "must be greater than or equal to 0", "must be greater than zero", "must be non-negative", "must be specified",
-    "must be unique", "must match `metadata.name`", "must match an existing variable name", "must not be empty",
-    "cannot be changed", "cannot be empty", "cannot change roleRef", "cannot be unset", "cannot be updated",
-    "`selector` does not match template `labels`", "primary clusterIP can not be unset",
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
-    "spec is immutable after creation except resources.requests for bound claims",
-})  # fmt: skip
-"""What Kubernetes itself says of fields. A rule of a CRD may say anything, with values in it and no quotes."""
-_NAMES = (
-    r"(?:'(?:replicas|ordinals|template|updateStrategy|revisionHistoryLimit|persistentVolumeClaimRetentionPolicy|"
-    r"minReadySeconds|parallelism|completions|suspend)'(?:, | and |, and )?)+"
-)
-_OTHER_THAN = re.compile(rf"updates to (?:statefulset spec for )?fields other than {_NAMES} are forbidden")
-_VALUES = ("FieldValueDuplicate", "FieldValueNotFound", "FieldValueNotSupported")
-"""Whose message ends with a value."""
-
-
-def refusal_text(error: kube.ApiError) -> str:
-    """The reason, for people.
-
-    Args:
-        error: What the server answered.
-    """
-    if isinstance(error, kube.Conflict) and error.conflicts:
-        owned = [f"{each.manager} owns {each.field.lstrip('.')}" for each in error.conflicts]
-        more = f" and {len(owned) - _REFUSAL_SHOWN} more" if len(owned) > _REFUSAL_SHOWN else ""
-        return f"in conflict: {', '.join(owned[:_REFUSAL_SHOWN])}{more}"
-    if webhook := _WEBHOOK.search(error.detail):
-        what = "takes no dry runs" if is_for_want_of_dry_runs(error) else "refuses it"
-        return f"the webhook {webhook['name']} {what}"
-    if policy := _POLICY.search(error.detail):
-        return f"the policy {policy['name']} refuses it"
-    if unknown := _UNKNOWN.search(error.detail):
-        return f"{unknown['field'].lstrip('.')}: field not declared in schema"
-    found = dict.fromkeys(_cause(each) for each in error.causes if each.field)
-    return "; ".join(found) or f"the server refuses it: {error.code} {error.reason}"
-
-
-def is_for_want_of_dry_runs(error: kube.ApiError) -> bool:
-    """Whether it was only because somebody that must be asked takes no dry runs."""
-    return _NO_DRY_RUN in error.detail
-
-
-def _cause(cause: StatusCause) -> str:
-    # "Invalid value: {…}: field is immutable": what is between is a value, and may be long.
-    said = cause.message.rpartition(": ")[2]
-    if cause.reason in _VALUES or not (said in _PHRASES or _OTHER_THAN.fullmatch(said)):
-        said = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cause.reason.removeprefix("FieldValue")).lower()
-    return ": ".join(each for each in (cause.field, said) if each)

@@ -195,9 +195,7 @@ def _is_registered(folder: Path, node: machine_node.MachineNode) -> bool:
 
 def _problem(keeper: Keeper) -> str:
     """Why a machine that is on does not run."""
-    now = keeper.status()
-    is_broken = now.state == "failed" or (now.state == "waiting" and "exited" in now.detail)
-    return now.detail if is_broken and not keeper.is_off else ""
+    return keeper.status().detail if keeper.has_failed and not keeper.is_off else ""
 
 
 def machine_status(

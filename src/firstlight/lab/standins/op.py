@@ -17,7 +17,7 @@ from typing import IO, Any, NoReturn
 
 from firstlight import errors
 from firstlight.lab.standins import op_output, op_reference, op_session, standin_vaults
-from firstlight.lab.standins.op_session import OpFailure
+from firstlight.lab.standins.op_session import OpFailure, OpUnconfigured
 
 VERSION = "2.32.1+firstlight.lab.standin"
 HOME = "FIRSTLIGHT_STANDINS"
@@ -65,8 +65,7 @@ class Op:
         try:
             mine = self._session()
         except OpFailure as error:
-            short = {op_session.NO_ACCOUNTS: op_session.NO_ACCOUNT, op_session.SIGN_IN: op_session.NOT_SIGNED_IN}
-            raise OpFailure(short.get(str(error), str(error))) from None
+            raise OpFailure(error.of_whoami or str(error)) from None
         if not isinstance(mine, op_session.LocalSession):
             raise OpFailure("whoami doesn't support Connect")
         self._out.write(op_output.whoami(mine, as_json=self._is_json(asked)))
@@ -128,9 +127,9 @@ class Op:
             if found is None:
                 raise OpFailure(mine.lacks(asked.place, asked.field, asked.section))
             return _attribute(found, asked.attribute)
+        except OpUnconfigured:
+            raise
         except OpFailure as error:
-            if str(error) == op_session.NO_ACCOUNTS:
-                raise
             raise OpFailure(f"could not read secret '{text}': {error}") from None
 
     def _write_file(self, asked: argparse.Namespace, text: str) -> None:
@@ -221,8 +220,7 @@ def call(argv: Sequence[str], *, env: Mapping[str, str], stdin: IO[str], out: IO
     try:
         Op(env, stdin, out).run(argv)
     except OpFailure as error:
-        # Where no account is configured, the real one prints help instead of an error.
-        stamp = "" if str(error) == op_session.NO_ACCOUNTS else f"[ERROR] {datetime.datetime.now():%Y/%m/%d %H:%M:%S} "
+        stamp = "" if isinstance(error, OpUnconfigured) else f"[ERROR] {datetime.datetime.now():%Y/%m/%d %H:%M:%S} "
         err.write(f"{stamp}{error}\n")
         return 1
     except errors.ConfigError as error:

@@ -14,7 +14,6 @@ from firstlight.lab.standins import standin_vaults
 Kind = Literal["SERVICE_ACCOUNT", "HUMAN"]
 NOT_SIGNED_IN = "account is not signed in"
 NO_ACCOUNT = "no account found for filter"
-NO_ACCOUNTS = "No accounts configured for use with 1Password CLI."
 SIGN_IN = "error initializing client: You are not currently signed in. Please run `op signin --help` for instructions"
 BAD_FORM = (
     "error initializing client: Validation: (failed to session.DecodeSACredentials), "
@@ -118,9 +117,9 @@ def begin_session(env: Mapping[str, str], home: Path) -> OpSession:
                 return LocalSession("SERVICE_ACCOUNT", declared.url, "", identifier, seen)
         raise OpFailure(BAD_TOKEN)
     if declared.user is None:
-        raise OpFailure(NO_ACCOUNTS)
+        raise OpUnconfigured
     if not declared.user.signed_in:
-        raise OpFailure(SIGN_IN)
+        raise OpFailure(SIGN_IN, of_whoami=NOT_SIGNED_IN)
     email = declared.user.email
     return LocalSession(
         "HUMAN",
@@ -250,3 +249,15 @@ def _message(body: bytes) -> str:
 
 class OpFailure(Exception):
     """``op`` prints this and ends with 1."""
+
+    def __init__(self, message: str, *, of_whoami: str = "") -> None:
+        super().__init__(message)
+        self.of_whoami = of_whoami
+        """What ``op whoami`` says instead."""
+
+
+class OpUnconfigured(OpFailure):
+    """No account is configured; where that is so, the real one prints help instead of an error."""
+
+    def __init__(self) -> None:
+        super().__init__("No accounts configured for use with 1Password CLI.", of_whoami=NO_ACCOUNT)

@@ -1,13 +1,145 @@
-"""Two values of a document, compared: the fields that differ."""
+"""Two values of a document, compared: the fields that differ.
 
+Items of lists are told apart by their keys, and their order counts only where it means something.
+"""
+
+import collections
 import dataclasses
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from firstlight.model.change import ChangedField, ChangeVerb
 from firstlight.model.place import Place
-from firstlight.repo.changes import list_keys
+from firstlight.repo.secrecy import secret_text
+
+Keys = tuple[str, ...]
+
+_SHORT = 10
+"""Characters of a text in which no token or address with a password can be."""
+
+_COMBINATIONS: tuple[Keys, ...] = (
+    ("name",), ("namespace", "name"), ("kind", "name"), ("kind", "namespace", "name"), ("group", "kind", "name"),
+    ("containerPort",), ("containerPort", "protocol"), ("port",), ("port", "protocol"), ("mountPath",),
+    ("mountPath", "subPath"), ("devicePath",), ("ip",), ("topologyKey",), ("topologyKey", "whenUnsatisfiable"),
+    ("secretKey",), ("recipient",), ("fp",), ("arn",), ("hostname",), ("interface",), ("network",), ("device",),
+    ("destination",), ("host",), ("path",), ("repoURL", "chart"), ("repoURL", "path"), ("repo",), ("ref",), ("alert",),
+    ("record",), ("uid",), ("id",), ("key",), ("idName",), ("cidr",), ("address",),
+)  # fmt: skip
+"""What tells items apart, the surest first; of several keys any but the first may be missing."""
+
+_ORDERED = frozenset({
+    "initContainers", "patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers", "generators",
+    "validators", "replacements", "valuesFrom", "substituteFrom", "valueFiles", "values", "valuesTemplate", "secrets",
+    "cmds", "steps", "middlewares", "filters", "http", "plugins", "bases", "environments", "hooks", "postRenderers",
+    "configPatches", "additionalValuesFiles", "envFrom", "route", "routes", "receivers", "pipeline",
+    "sources", "keys", "providers",
+})  # fmt: skip
+"""Lists in which a later item wins over, or comes after, an earlier one, though each has a name."""
+
+_SETS = frozenset({
+    "resources", "crds", "finalizers", "accessModes", "verbs", "apiGroups", "resourceNames", "nonResourceURLs", "hosts",
+    "hostnames", "dnsNames", "ipAddresses", "uris", "usages", "add", "drop", "certSANs", "namespaces", "policyTypes",
+    "officialExtensions", "needs", "shortNames", "categories", "required", "enum", "mountOptions",
+    "dependsOn", "sourceRepos", "sourceNamespaces", "podCIDRs", "loadBalancerSourceRanges", "externalIPs", "topics",
+    "additionalApiServerCertSans", "additionalMachineCertSans", "bandwidths", "machines",
+})  # fmt: skip
+"""Lists of plain values of which only the members count. All engines sort the resources of a kustomization anew."""
+
+
+def encoded(value: Any) -> bytes:
+    """A value as bytes that are the same for the same value, whatever the order of keys; ``true`` is not ``1``."""
+    try:
+        return msgspec.json.encode(value, order="sorted", enc_hook=repr)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value).encode(errors="backslashreplace")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is neither a mapping nor a list."""
+    return not isinstance(value, Mapping | list)
+
+
+def keys_of(*lists: Sequence[Any]) -> Keys | None:
+    """The keys that tell the items of every list apart; None where none do."""
+    items = [item for each in lists for item in each]
+    if not items or not all(isinstance(item, Mapping) for item in items):
+        return None
+    for keys in _COMBINATIONS:
+        if all(_identifies(item, keys) for item in items) and all(_is_unique(each, keys) for each in lists):
+            return keys
+    return None
+
+
+def _identifies(item: Mapping[str, Any], keys: Keys) -> bool:
+    first = item.get(keys[0])
+    if isinstance(first, bool) or not isinstance(first, str | int) or first == "":
+        return False
+    return all(isinstance(item.get(key), str | int | None) for key in keys[1:])
+
+
+def _is_unique(items: Sequence[Mapping[str, Any]], keys: Keys) -> bool:
+    return len({item_label(item, keys) for item in items}) == len(items)
+
+
+def item_label(item: Mapping[str, Any], keys: Keys) -> str:
+    """An item of a list as a step: ``[name=web]``."""
+    return "[" + ",".join(f"{key}={_told(item[key])}" for key in keys if item.get(key) is not None) + "]"
+
+
+def _told(value: Any) -> str:
+    """What tells an item apart, without a password or a token that is part of it."""
+    shown = str(value)
+    return secret_text.masked(shown) if len(shown) > _SHORT else shown
+
+
+def is_ordered(name: str, items: Sequence[Any]) -> bool:
+    """Whether the order of items means something that have names.
+
+    Args:
+        name: The key that the list stands under.
+        items: What is in it.
+    """
+    if name == "env":  # a variable sees only those above it
+        return any(isinstance(item, Mapping) and "$(" in str(item.get("value", "")) for item in items)
+    if name == "rules":  # those of Kyverno have names, and are tried in this order
+        return any(isinstance(item, Mapping) and "name" in item for item in items)
+    return name in _ORDERED
+
+
+def is_set(name: str, parent: Any) -> bool:
+    """Whether only the members of a list of plain values count.
+
+    Args:
+        name: The key that the list stands under.
+        parent: The mapping that has the key.
+    """
+    if name == "values":
+        return isinstance(parent, Mapping) and "operator" in parent
+    return name in _SETS
+
+
+def multiset(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """Indexes of what only one of two lists has, the order aside: of the first, and of the second."""
+    return _beyond(before, after), _beyond(after, before)
+
+
+def _beyond(mine: Sequence[Any], theirs: Sequence[Any]) -> list[int]:
+    left = collections.Counter(encoded(each) for each in theirs)
+    found = []
+    for number, each in enumerate(mine):
+        code = encoded(each)
+        if left[code] > 0:
+            left[code] -= 1
+        else:
+            found.append(number)
+    return found
+
+
+# The comparison itself.
+
 
 Steps = tuple[str, ...]
 Way = tuple[str | int, ...]
@@ -129,7 +261,7 @@ class _Walk:
                 yield from self._leaves(before, steps, old, ChangeVerb.REMOVED)
             if after is not ABSENT:
                 yield from self._leaves(after, steps, new, ChangeVerb.ADDED)
-        elif list_keys.encoded(before) != list_keys.encoded(after):
+        elif encoded(before) != encoded(after):
             yield DocumentDifference(steps, ChangeVerb.CHANGED, before, after, old, new)
 
     def _mappings(
@@ -143,11 +275,11 @@ class _Walk:
         self, before: list[Any], after: list[Any], steps: Steps, old: Way, new: Way, parent: Any
     ) -> Iterator[DocumentDifference]:
         name = next((each for each in reversed(steps) if not each.startswith("[")), "")
-        keys = list_keys.keys_of(before, after)
+        keys = keys_of(before, after)
         if keys:
             yield from self._named(before, after, steps, old, new, keys, name)
-        elif list_keys.is_set(name, parent) and all(map(list_keys.is_plain, (*before, *after))):
-            gone, came = list_keys.multiset(before, after)
+        elif is_set(name, parent) and all(map(is_plain, (*before, *after))):
+            gone, came = multiset(before, after)
             for at in gone:
                 yield DocumentDifference((*steps, f"[{at}]"), ChangeVerb.REMOVED, before[at], ABSENT, (*old, at), new)
             for at in came:
@@ -162,10 +294,10 @@ class _Walk:
                 )
 
     def _named(
-        self, before: list[Any], after: list[Any], steps: Steps, old: Way, new: Way, keys: list_keys.Keys, name: str
+        self, before: list[Any], after: list[Any], steps: Steps, old: Way, new: Way, keys: Keys, name: str
     ) -> Iterator[DocumentDifference]:
-        was = {list_keys.label(each, keys): at for at, each in enumerate(before)}
-        will = {list_keys.label(each, keys): at for at, each in enumerate(after)}
+        was = {item_label(each, keys): at for at, each in enumerate(before)}
+        will = {item_label(each, keys): at for at, each in enumerate(after)}
         for label in (*was, *(each for each in will if each not in was)):
             one, other = was.get(label), will.get(label)
             yield from self.compare(
@@ -177,7 +309,7 @@ class _Walk:
                 None,
             )
         first, second = [each for each in was if each in will], [each for each in will if each in was]
-        if first != second and (list_keys.is_ordered(name, before) or list_keys.is_ordered(name, after)):
+        if first != second and (is_ordered(name, before) or is_ordered(name, after)):
             yield DocumentDifference(steps, ChangeVerb.CHANGED, _bare(was), _bare(will), old, new)
 
     def _leaves(self, value: Any, steps: Steps, way: Way, verb: ChangeVerb) -> Iterator[DocumentDifference]:
@@ -191,9 +323,9 @@ class _Walk:
             for key, each in value.items():
                 yield from self._leaves(each, (*steps, str(key)), (*way, key), verb)
         else:
-            keys = list_keys.keys_of(value)
+            keys = keys_of(value)
             for at, each in enumerate(value):
-                label = list_keys.label(each, keys) if keys else f"[{at}]"
+                label = item_label(each, keys) if keys else f"[{at}]"
                 yield from self._leaves(each, (*steps, label), (*way, at), verb)
 
 
@@ -208,7 +340,7 @@ def _bare(labels: Mapping[str, int]) -> list[str]:
 
 def _aligned(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[int | None, int | None]]:
     """Which item of a list became which, so that one that is put in is not a change of all that follow."""
-    first, second = [list_keys.encoded(each) for each in before], [list_keys.encoded(each) for each in after]
+    first, second = [encoded(each) for each in before], [encoded(each) for each in after]
     start = 0
     while start < min(len(first), len(second)) and first[start] == second[start]:
         start += 1

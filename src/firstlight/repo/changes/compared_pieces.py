@@ -10,7 +10,7 @@ from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
-from firstlight.repo.changes import compare_fields, file_documents, list_keys
+from firstlight.repo.changes import compare_fields, file_documents
 from firstlight.repo.changes.compare_fields import ABSENT, PLAIN, FieldManner, Way
 from firstlight.repo.secrecy import secret_fields
 from firstlight.repo.talos import document_kinds
@@ -88,7 +88,7 @@ def compare_pieces(before: Piece | None, after: Piece | None, *, level: Level = 
 
 def _anew(before: Piece, after: Piece, level: Level) -> Change | None:
     """That a document was encrypted again and nothing else."""
-    if not after.is_encrypted or list_keys.encoded(before.value) == list_keys.encoded(after.value):
+    if not after.is_encrypted or compare_fields.encoded(before.value) == compare_fields.encoded(after.value):
         return None
     if not compare_fields.fields(before.value, after.value):
         return None
@@ -177,8 +177,8 @@ def paired_pieces(before: Sequence[Piece], after: Sequence[Piece]) -> Iterator[P
         (_unnamed, _always),
         (lambda each: (each.path, each.identity), _always),
         (_without_namespace, _is_one_without),
-        (lambda each: (each.identity, posixpath.basename(each.path), list_keys.encoded(each.value)), _always),
-        (lambda each: (each.identity, list_keys.encoded(each.value)), _always),
+        (lambda each: (each.identity, posixpath.basename(each.path), compare_fields.encoded(each.value)), _always),
+        (lambda each: (each.identity, compare_fields.encoded(each.value)), _always),
         (lambda each: (each.identity, posixpath.basename(each.path)) if _has_name(each) else None, _always),
         (lambda each: each.identity if _has_name(each) else None, _always),
     ):
@@ -223,7 +223,7 @@ def _unnamed(piece: Piece) -> tuple[Any, ...] | None:
     """What finds a document without a name among others of its file; the parts of a helmfile count by their order."""
     if piece.object is not None or piece.matter is Matter.RELEASE:
         return None
-    return piece.path, piece.matter, piece.kind, list_keys.encoded(piece.value)
+    return piece.path, piece.matter, piece.kind, compare_fields.encoded(piece.value)
 
 
 def _has_name(piece: Piece) -> bool:

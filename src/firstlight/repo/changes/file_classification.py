@@ -8,7 +8,7 @@ from typing import Any
 from firstlight.model.change import Matter
 from firstlight.model.diagnostic import Severity
 from firstlight.repo import team_files, work_tree
-from firstlight.repo.changes import command_changes, file_documents, line_changes
+from firstlight.repo.changes import file_documents, line_changes
 from firstlight.repo.changes.kustomization_uses import KustomizationUse
 from firstlight.repo.changes.platform_files import PlatformFiles
 from firstlight.repo.declaration import declaration_form
@@ -213,10 +213,10 @@ def _by_commands(tree: WorkTree, path: str, *, is_ci: bool) -> Matter:
     if mise_and_shell.is_config(path):  # which names programs for everybody's computer, too
         text = text.partition("[tasks")[2]
     said = "\n".join(each.text for each in line_changes.lines_said(text))
-    writers = command_changes.writers(said)
+    writers = line_changes.writers(said)
     if not writers and (is_ci or not _COMMAND.search(said)):
         return Matter.TOOLING
-    if not command_changes.is_excused(writers) or not command_changes.makes_cluster(said):
+    if not line_changes.is_excused(writers) or not line_changes.makes_cluster(said):
         return Matter.SCRIPT
     # Most likely it only tests; but nobody can tell for which cluster each command is.
     return Matter.UNKNOWN if writers else Matter.TOOLING

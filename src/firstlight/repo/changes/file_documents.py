@@ -17,7 +17,7 @@ from firstlight.repo import work_tree
 from firstlight.repo.changes.compare_fields import Steps
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.go_template.unknown_values import Unknown
-from firstlight.repo.kustomize import json_patch
+from firstlight.repo.kustomize import kustomize_patches
 from firstlight.repo.talos import config_files, machine_templates
 from firstlight.repo.talos.template_tags import JinjaError
 from firstlight.repo.work_tree import WorkTree
@@ -217,7 +217,7 @@ def read_json_patch(operations: Sequence[Mapping[str, Any]]) -> tuple[dict[str, 
     made: dict[str, Any] = {}
     ways: dict[tuple[str, ...], int] = {}
     for number, each in enumerate(operations):
-        steps = tuple(_step(part) for part in json_patch.parts(str(each["path"]))) or ("",)
+        steps = tuple(_step(part) for part in kustomize_patches.parts(str(each["path"]))) or ("",)
         while steps in ways:  # two items that are appended to one list
             steps = (*steps[:-1], f"{steps[-1]}+")
         ways[steps] = number

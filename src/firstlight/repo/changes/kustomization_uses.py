@@ -11,7 +11,7 @@ from firstlight.document import within
 from firstlight.model.change import Change, ChangedField, ChangeVerb
 from firstlight.model.component import ObjectId
 from firstlight.model.diagnostic import Severity
-from firstlight.repo.changes import compared_pieces, file_documents, list_keys
+from firstlight.repo.changes import compare_fields, compared_pieces, file_documents
 from firstlight.repo.changes.compared_pieces import Piece
 from firstlight.repo.kustomize import kustomization_file
 from firstlight.repo.kustomize.kustomization_file import NamedFile
@@ -201,7 +201,7 @@ def _content(tree: WorkTree, file: str, name: str) -> _Contents | None:
 def _told_apart(value: Any) -> Any:
     """An object by its name, since what became of it is told of itself; anything else by all of it."""
     found = ObjectId.of(value) if file_documents.is_object(value) else None
-    return compared_pieces.same_object(found) if found is not None and found.name else list_keys.encoded(value)
+    return compared_pieces.same_object(found) if found is not None and found.name else compare_fields.encoded(value)
 
 
 def _directory(tree: WorkTree, path: str) -> _Contents | None:

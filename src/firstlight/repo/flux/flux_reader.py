@@ -18,11 +18,10 @@ from firstlight.repo.flux import (
     helm_releases,
     post_build,
 )
-from firstlight.repo.flux import roots as flux_roots
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
+from firstlight.repo.flux.flux_kustomizations import FluxSource, OwnSources, source_ref
 from firstlight.repo.flux.flux_objects import entries, mapping, text
 from firstlight.repo.flux.flux_scan import FluxScan
-from firstlight.repo.flux.flux_sources import FluxSource, OwnSources, source_ref
 from firstlight.repo.flux.flux_tree import Reached
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.reader_result import ReaderResult
@@ -185,13 +184,13 @@ def read(tree: WorkTree, *, roots: Sequence[FluxRoot] = ()) -> ReaderResult:
 
 def _followed(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[tuple[FluxStart, Reached]]:
     """The trees of all clusters, the certain ones first."""
-    done = [(start, flux_tree.follow(tree, scan, start)) for start in flux_roots.said(tree, scan, given)]
-    for start in flux_roots.self_containing(tree, scan):
+    done = [(start, flux_tree.follow(tree, scan, start)) for start in flux_scan.stated_roots(tree, scan, given)]
+    for start in flux_scan.self_contained_roots(tree, scan):
         known = {place for _, reached in done for place in reached.places}
         if start.place not in known and all(start.path != each.path for each, _ in done):
             done.append((start, flux_tree.follow(tree, scan, start)))
     if not done:
-        done = [(start, flux_tree.follow(tree, scan, start)) for start in flux_roots.guessed(tree, scan)]
+        done = [(start, flux_tree.follow(tree, scan, start)) for start in flux_scan.guessed_roots(tree, scan)]
     return done
 
 

@@ -1,17 +1,26 @@
-"""Every document of Flux in a repo, whether anything leads there or not."""
+"""Every document of Flux in a repo, whether anything leads there or not, and the roots where the trees begin.
+
+A root is said outright by gotk-sync.yaml, by a FluxInstance or by the values of its chart; told by a Kustomization
+that is in the directory that it applies; or, where a repo says nothing of it, guessed from the Kustomizations that
+nobody brings.
+"""
 
 import dataclasses
+import os
 import posixpath
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import flux_names
 from firstlight.model.component import Origin
 from firstlight.model.place import Place
 from firstlight.repo import kustomize
-from firstlight.repo.flux import flux_kustomizations, flux_objects, helm_releases
+from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, helm_releases
+from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
+from firstlight.repo.flux.flux_kustomizations import FluxSources
 from firstlight.repo.flux.flux_objects import mapping, spec, text
-from firstlight.repo.flux.flux_sources import FluxSources
 from firstlight.repo.flux.post_build import VariableHolders
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import YAML, WorkTree
@@ -160,3 +169,179 @@ def _reason(tree: WorkTree, manifest: Manifest, files: Collection[str]) -> str:
             break
         directory = posixpath.dirname(directory) or "."
     return "no kustomization names its file, and no cluster's tree leads there"
+
+
+# Where the trees of a repo begin.
+
+
+_VARIABLE = re.compile(r"\$\{[^{}/]*\}")
+_CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
+
+
+def stated_roots(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
+    """The starts that somebody says, each path once."""
+    found: dict[str, FluxStart] = {}
+    for each in [*_given(tree, scan, given), *_synced(tree, scan), *_instances(tree, scan)]:
+        for one in _spelled_out(tree, each):
+            known = found.get(one.path)
+            if known is None:
+                found[one.path] = one
+            else:
+                found[one.path] = dataclasses.replace(
+                    known,
+                    cluster=known.cluster or one.cluster,
+                    source=known.source or one.source,
+                    components=known.components or one.components,
+                )
+    return list(found.values())
+
+
+def _given(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> Iterator[FluxStart]:
+    for root in given:
+        path = flux_objects.normal_path(root.path)
+        if path is None:
+            continue
+        own = [each for each in scan.kustomizations if _path(each) == path and _is_in(each.place.path, path)]
+        manifest = own[0] if own else flux_bootstrap.synthesized(path, root.place or Place(path))
+        yield FluxStart(path, (manifest,), "it is declared so", cluster=root.cluster)
+
+
+def _synced(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
+    for each in scan.kustomizations:
+        path, file = _path(each), each.place.path
+        if os.path.basename(file).startswith("gotk-sync.") and path and not is_example(each):
+            name = mapping(spec(each).get("sourceRef")).get("name")
+            beside = [one for one in scan.sources if one.place.path == file and one.id.name == name]
+            components = posixpath.join(posixpath.dirname(file), "gotk-components.yaml")
+            yield FluxStart(
+                path,
+                (each,),
+                "gotk-sync says so",
+                source=beside[0] if beside else None,
+                components=components if tree.is_file(components) else "",
+            )
+
+
+def _instances(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
+    for each in scan.instances:
+        if not is_example(each):
+            yield from _instance(spec(each), each.id.namespace, each.at("spec", "sync"))
+    for each in scan.helm_releases:
+        if is_instance_release(each) and not is_example(each):
+            instance, place = _instance_values(tree, each)
+            yield from _instance(instance, each.id.namespace, place)
+    for document, instance in scan.instance_values:
+        if not is_example_path(document.path):
+            yield from _instance(instance, "", document.place("instance", "sync"))
+
+
+def _instance(instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[FluxStart]:
+    made = flux_bootstrap.start_of_instance(instance, namespace or flux_names.FLUX_SYSTEM, place)
+    path = flux_objects.normal_path(text(mapping(instance.get("sync")).get("path")))
+    if made is not None and path is not None:
+        yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])
+
+
+def is_instance_release(manifest: Manifest) -> bool:
+    """Whether a HelmRelease is one of the chart that makes a FluxInstance."""
+    chart = mapping(mapping(spec(manifest).get("chart")).get("spec")).get("chart")
+    named = (chart, mapping(spec(manifest).get("chartRef")).get("name"))
+    return any(text(each) == flux_names.INSTANCE_CHART for each in named)
+
+
+def _instance_values(tree: WorkTree, manifest: Manifest) -> tuple[Mapping[str, Any], Place]:
+    """The values of such a release: its own, or those of a ConfigMap that is made beside it."""
+    own = mapping(mapping(spec(manifest).get("values")).get("instance"))
+    if own.get("sync"):
+        return own, manifest.at("spec", "values", "instance", "sync")
+    directory = posixpath.dirname(manifest.place.path) or "."
+    if not kustomize.file_of(tree, directory):
+        return {}, manifest.place
+    build = kustomize.build(tree, directory)
+    release = next((each for each in build.manifests if each.place == manifest.place), manifest)
+    maps = {each.id.name: each for each in build.manifests if each.id.kind == "ConfigMap"}
+    for reference in flux_objects.entries(spec(release).get("valuesFrom")):
+        held = maps.get(text(mapping(reference).get("name")))
+        if held is not None:
+            key = text(mapping(reference).get("valuesKey")) or helm_releases.VALUES_KEY
+            read = helm_releases.parsed_values(text(mapping(held.value.get("data")).get(key)))
+            own = mapping(mapping(read).get("instance"))
+            if own.get("sync"):
+                return own, held.place
+    return {}, manifest.place
+
+
+def _spelled_out(tree: WorkTree, found: FluxStart) -> list[FluxStart]:
+    """A path with a variable for one directory, such as ``clusters/${CLUSTER}``, stands for each that there is."""
+    if not _VARIABLE.search(found.path):
+        return [found]
+    before, variable, after = found.path.partition(_VARIABLE.search(found.path)[0])  # type: ignore[index]
+    del variable
+    parent = before.rstrip("/")
+    if (before and not before.endswith("/")) or after:
+        return []
+    inner = [each[:-1] for each in tree.listing(parent or ".") if each.endswith("/")]
+    return [
+        dataclasses.replace(
+            found,
+            path=posixpath.join(parent, name),
+            manifests=tuple(_at(each, posixpath.join(parent, name)) for each in found.manifests),
+            why=f"{found.why}, with a variable in the path that could be any directory of {parent}",
+            is_inferred=True,
+        )
+        for name in inner
+    ]
+
+
+def _at(manifest: Manifest, path: str) -> Manifest:
+    value = {**manifest.value, "spec": {**spec(manifest), "path": path}}
+    return dataclasses.replace(manifest, value=value)
+
+
+def self_contained_roots(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
+    """Kustomizations that are in the directory that they apply, the shallowest first."""
+    found = []
+    for each in scan.kustomizations:
+        path = _path(each)
+        if path and "$" not in path and _is_in(each.place.path, path) and not is_example(each):
+            found.append((path.count("/"), path, each))
+    for _, path, manifest in sorted(found, key=lambda each: each[:2]):
+        build = kustomize.build(tree, path, generate=True)
+        if any(each.place == manifest.place for each in build.manifests):
+            yield FluxStart(path, (manifest,), "the Kustomization is in the directory that it applies")
+
+
+def guessed_roots(tree: WorkTree, scan: FluxScan) -> list[FluxStart]:
+    """The Kustomizations that no other brings, as one cluster; as several where they are in ``clusters/NAME``."""
+    brought = set()
+    for each in scan.kustomizations:
+        path = _path(each)
+        if path and tree.is_dir(path):
+            build = kustomize.build(tree, path, generate=True)
+            brought |= {inner.place for inner in build.manifests if inner.place != each.place}
+    groups: dict[str, list[Manifest]] = {}
+    for each in scan.kustomizations:
+        path = _path(each)
+        if each.place not in brought and path and tree.is_dir(path) and not is_example(each):
+            named = _CLUSTER.fullmatch(each.place.path)
+            groups.setdefault(named["name"] if named else "", []).append(each)
+    if len(groups) == 1:
+        groups = {"": next(iter(groups.values()))}
+    why = "nothing says where Flux begins, and no other Kustomization brings these"
+    return [
+        FluxStart(_common([each.place.path for each in tops]), tuple(tops), why, cluster=name, is_inferred=True)
+        for name, tops in groups.items()
+    ]
+
+
+def _common(files: Sequence[str]) -> str:
+    """The directory that has all files in it."""
+    return posixpath.commonpath([posixpath.dirname(each) for each in files]) or "."
+
+
+def _path(manifest: Manifest) -> str | None:
+    return flux_objects.normal_path(text(spec(manifest).get("path"))) if flux_objects.spec(manifest) else None
+
+
+def _is_in(file: str, directory: str) -> bool:
+    return directory == "." or file.startswith(f"{directory}/")

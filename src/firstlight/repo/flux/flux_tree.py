@@ -16,9 +16,9 @@ from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, post_build, secret_needs
 from firstlight.repo.flux.envsubst import BadSubstitution, SubstitutionBudget, SubstitutionTooLarge
 from firstlight.repo.flux.flux_bootstrap import FluxStart
+from firstlight.repo.flux.flux_kustomizations import FluxSource, FluxSources, OwnSources
 from firstlight.repo.flux.flux_objects import called, spec, text
 from firstlight.repo.flux.flux_scan import FluxScan
-from firstlight.repo.flux.flux_sources import FluxSource, FluxSources, OwnSources
 from firstlight.repo.flux.post_build import VariableHolders, Variables
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree

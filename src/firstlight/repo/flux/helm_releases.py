@@ -13,8 +13,8 @@ from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Unresolved, Values
 from firstlight.repo.flux import flux_kustomizations, flux_objects, post_build, secret_needs
+from firstlight.repo.flux.flux_kustomizations import FluxSource, FluxSources, revision, source_ref
 from firstlight.repo.flux.flux_objects import called, entries, mapping, text
-from firstlight.repo.flux.flux_sources import FluxSource, FluxSources, revision, source_ref
 from firstlight.repo.flux.post_build import VariableHolders
 from firstlight.repo.manifest import Manifest
 

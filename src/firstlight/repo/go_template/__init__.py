@@ -13,9 +13,18 @@ from typing import Any
 
 from firstlight.repo.go_template.builtin_functions import TemplateFunction
 from firstlight.repo.go_template.go_format import NO_VALUE
-from firstlight.repo.go_template.template_errors import GoTemplateError, NotKnownBeforeRun, TemplateLimitExceeded
 from firstlight.repo.go_template.template_evaluation import KNOWN, Evaluation, MissingKey
-from firstlight.repo.go_template.unknown_values import Unknown, find, has_mark, remove_marks, restore, settle
+from firstlight.repo.go_template.unknown_values import (
+    GoTemplateError,
+    NotKnownBeforeRun,
+    TemplateLimitExceeded,
+    Unknown,
+    find,
+    has_mark,
+    remove_marks,
+    restore,
+    settle,
+)
 
 __all__ = [
     "KNOWN",

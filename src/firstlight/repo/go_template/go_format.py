@@ -5,9 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.repo.go_template import template_errors
-from firstlight.repo.go_template.template_errors import GoTemplateError
-from firstlight.repo.go_template.unknown_values import Unknown
+from firstlight.repo.go_template import unknown_values
+from firstlight.repo.go_template.unknown_values import GoTemplateError, Unknown
 
 NO_VALUE = "<no value>"
 _FIXED = (-4, 6)
@@ -20,7 +19,7 @@ def shown_value(value: Any) -> str:
         return value
     if value is None:
         return NO_VALUE
-    return printed_text(template_errors.limited_value(value))
+    return printed_text(unknown_values.limited_value(value))
 
 
 def printed_text(value: Any) -> str:
@@ -116,8 +115,8 @@ def printf(form: str, *values: Any) -> str:
             return text.zfill(int(width or 0))
         return text.rjust(int(width or 0))
 
-    template_errors.check_repetition(_MAX_WIDTH, form.count("%"))
-    template_errors.check_repetition(sum(len(each) for each in values if isinstance(each, str)) + len(form), 1)
+    unknown_values.check_repetition(_MAX_WIDTH, form.count("%"))
+    unknown_values.check_repetition(sum(len(each) for each in values if isinstance(each, str)) + len(form), 1)
     found = _VERB.sub(verb, form)
     if left:
         raise GoTemplateError("printf is given more values than it has verbs", name="printf")
@@ -127,9 +126,9 @@ def printf(form: str, *values: Any) -> str:
 def _one(letter: str, flags: str, precision: int | None, value: Any) -> str:
     is_int = isinstance(value, int) and not isinstance(value, bool)
     if letter == "s" and isinstance(value, list):
-        return "[" + " ".join(_one("s", flags, precision, each) for each in template_errors.limited_value(value)) + "]"
+        return "[" + " ".join(_one("s", flags, precision, each) for each in unknown_values.limited_value(value)) + "]"
     if letter in "vs" and (letter == "v" or isinstance(value, (str, dict))):
-        text = printed_text(template_errors.limited_value(value))
+        text = printed_text(unknown_values.limited_value(value))
         return text if precision is None or letter == "v" else text[:precision]
     if letter == "d" and is_int:
         return ("+" if "+" in flags and value >= 0 else "") + str(value)
@@ -145,7 +144,7 @@ def _one(letter: str, flags: str, precision: int | None, value: Any) -> str:
     if letter == "c" and is_int and 0 <= value < 0x110000:
         return chr(value)
     # Go says it this way, and goes on.
-    return f"%!{letter}({_type(value)}={printed_text(template_errors.limited_value(value))})"
+    return f"%!{letter}({_type(value)}={printed_text(unknown_values.limited_value(value))})"
 
 
 def _type(value: Any) -> str:

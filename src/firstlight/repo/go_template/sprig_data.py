@@ -8,10 +8,9 @@ from typing import Any
 import yaml
 
 from firstlight.document import yaml_reader
-from firstlight.repo.go_template import go_format, template_errors
+from firstlight.repo.go_template import go_format, unknown_values
 from firstlight.repo.go_template.builtin_functions import TemplateFunction, argument_kind
-from firstlight.repo.go_template.template_errors import GoTemplateError
-from firstlight.repo.go_template.unknown_values import Unknown
+from firstlight.repo.go_template.unknown_values import GoTemplateError, Unknown
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -32,7 +31,7 @@ _Dumper.add_representer(str, _represent)
 
 def to_yaml(value: Any) -> str:
     """A value as YAML, without a line end."""
-    plain = _plain(template_errors.limited_value(value))
+    plain = _plain(unknown_values.limited_value(value))
     try:
         text: str = yaml.dump(
             plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, sort_keys=True, width=2**30
@@ -41,7 +40,7 @@ def to_yaml(value: Any) -> str:
         raise GoTemplateError(
             f"toYaml is given what YAML cannot hold: {argument_kind(value)}", name="toYaml"
         ) from error
-    return template_errors.limited_text(text).removesuffix("...\n").removesuffix("\n")
+    return unknown_values.limited_text(text).removesuffix("...\n").removesuffix("\n")
 
 
 def from_yaml(text: str, dialect: yaml_reader.YamlDialect = yaml_reader.YamlDialect.KUBERNETES) -> Any:
@@ -64,7 +63,7 @@ def _plain(value: Any) -> Any:
 
 def _to_json(value: Any, indent: int | None = None, *, is_raw: bool = False) -> str:
     separators = (",", ": ") if indent else (",", ":")
-    plain = _whole(_plain(template_errors.limited_value(value)))
+    plain = _whole(_plain(unknown_values.limited_value(value)))
     text = json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators, indent=indent, default=str)
     if is_raw:
         return text
@@ -115,8 +114,8 @@ def _merge_overwrite(target: MutableMapping[str, Any], *sources: Mapping[str, An
 
 
 def _fill(target: MutableMapping[str, Any], source: Mapping[str, Any], depth: int, *, overwrite: bool) -> None:
-    if depth > template_errors.MAX_DEPTH:
-        raise GoTemplateError(f"values are nested deeper than {template_errors.MAX_DEPTH} levels")
+    if depth > unknown_values.MAX_DEPTH:
+        raise GoTemplateError(f"values are nested deeper than {unknown_values.MAX_DEPTH} levels")
     for key, value in source.items():
         here = target.get(key)
         if isinstance(here, MutableMapping) and isinstance(value, Mapping):
@@ -150,12 +149,12 @@ def _fail(message: str) -> str:
 
 def _listed(*lists: Sequence[Any]) -> list[Any]:
     made = [each for part in lists for each in part]
-    return made if len(made) <= template_errors.MAX_ITEMS else list(template_errors.limited_value(made))
+    return made if len(made) <= unknown_values.MAX_ITEMS else list(unknown_values.limited_value(made))
 
 
 def _unique(values: Sequence[Any]) -> list[Any]:
     found: dict[str, Any] = {}
-    for each in template_errors.limited_value(values):
+    for each in unknown_values.limited_value(values):
         found.setdefault(f"{type(each).__name__} {go_format.printed_text(each)}", each)
     return list(found.values())
 
@@ -198,7 +197,7 @@ FUNCTIONS = {
     ),
     "merge": TemplateFunction("dd*", _merge),
     "mergeOverwrite": TemplateFunction("dd*", _merge_overwrite),
-    "deepCopy": TemplateFunction("a", lambda value: copy.deepcopy(template_errors.limited_value(value))),
+    "deepCopy": TemplateFunction("a", lambda value: copy.deepcopy(unknown_values.limited_value(value))),
     "dig": TemplateFunction("saa*", _dig),
     "append": TemplateFunction("la", lambda values, value: _listed(values, [value])),
     "prepend": TemplateFunction("la", lambda values, value: _listed([value], values)),
@@ -219,7 +218,7 @@ FUNCTIONS = {
     "kindIs": TemplateFunction("sa", lambda wanted, value: _kind_of(value) == wanted),
     "typeOf": TemplateFunction("a", _kind_of),
     "deepEqual": TemplateFunction(
-        "aa", lambda a, b: bool(template_errors.limited_value(a) == template_errors.limited_value(b))
+        "aa", lambda a, b: bool(unknown_values.limited_value(a) == unknown_values.limited_value(b))
     ),
     "toJson": TemplateFunction("a", _to_json),
     "toRawJson": TemplateFunction("a", lambda value: _to_json(value, is_raw=True)),

@@ -6,19 +6,15 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.go_template import (
-    builtin_functions,
-    go_format,
-    sprig_data,
-    sprig_text,
-    template_errors,
-    template_parser,
-    unknown_values,
-)
+from firstlight.repo.go_template import builtin_functions, go_format, sprig_data, template_parser, unknown_values
 from firstlight.repo.go_template.builtin_functions import TemplateFunction, argument_kind, check_arguments
-from firstlight.repo.go_template.template_errors import GoTemplateError, NotKnownBeforeRun, TemplateLimitExceeded
 from firstlight.repo.go_template.template_parser import parse
-from firstlight.repo.go_template.unknown_values import Unknown
+from firstlight.repo.go_template.unknown_values import (
+    GoTemplateError,
+    NotKnownBeforeRun,
+    TemplateLimitExceeded,
+    Unknown,
+)
 
 
 class MissingKey(enum.StrEnum):
@@ -31,7 +27,11 @@ class MissingKey(enum.StrEnum):
     """Not Go's: somebody will set it before it runs, so it is not known; ``default`` still finds it missing."""
 
 
-KNOWN: Mapping[str, TemplateFunction] = {**sprig_text.FUNCTIONS, **sprig_data.FUNCTIONS, **builtin_functions.FUNCTIONS}
+KNOWN: Mapping[str, TemplateFunction] = {
+    **builtin_functions.TEXT_FUNCTIONS,
+    **sprig_data.FUNCTIONS,
+    **builtin_functions.FUNCTIONS,
+}
 """Functions that only depend on their arguments."""
 _TAKES_MISSING = {"default", "coalesce", "empty", "required", "not", "ternary"}
 _CHANGING = ("set", "merge", "unset")
@@ -83,8 +83,8 @@ class Evaluation:
 
     def run(self, text: str) -> str:
         """Render a text."""
-        if len(text) > template_errors.MAX_TEMPLATE:
-            raise TemplateLimitExceeded(f"the template is longer than {template_errors.MAX_TEMPLATE} characters")
+        if len(text) > unknown_values.MAX_TEMPLATE:
+            raise TemplateLimitExceeded(f"the template is longer than {unknown_values.MAX_TEMPLATE} characters")
         if any(word in text for word in _CHANGING):
             # These change maps in place; what the caller handed in stays as it is.
             self._root = copy.deepcopy(self._root)
@@ -96,8 +96,8 @@ class Evaluation:
 
     def _write(self, text: str, line: int, *, is_source: bool = False) -> None:
         self._length += len(text)
-        if self._length > template_errors.MAX_TEXT:
-            raise TemplateLimitExceeded(f"the result grows beyond {template_errors.MAX_TEXT} characters")
+        if self._length > unknown_values.MAX_TEXT:
+            raise TemplateLimitExceeded(f"the result grows beyond {unknown_values.MAX_TEXT} characters")
         self._output.append(text)
         if self._is_nested or not text:
             return
@@ -110,17 +110,17 @@ class Evaluation:
 
     def _step(self) -> None:
         self._steps += 1
-        if self._steps > template_errors.MAX_STEPS:
-            raise TemplateLimitExceeded(f"the template takes more than {template_errors.MAX_STEPS} steps")
+        if self._steps > unknown_values.MAX_STEPS:
+            raise TemplateLimitExceeded(f"the template takes more than {unknown_values.MAX_STEPS} steps")
 
     # Nodes
 
     def _walk(self, nodes: tuple[template_parser.Node, ...], dot: Any) -> str:
         """Render nodes; ``break`` or ``continue`` if that ended them."""
         self._depth += 1
-        if self._depth > template_errors.MAX_DEPTH:
+        if self._depth > unknown_values.MAX_DEPTH:
             raise TemplateLimitExceeded(
-                f"blocks and templates are nested deeper than {template_errors.MAX_DEPTH} levels"
+                f"blocks and templates are nested deeper than {unknown_values.MAX_DEPTH} levels"
             )
         scope = len(self._variables)
         jump = ""
@@ -258,7 +258,7 @@ class Evaluation:
         if isinstance(value, (list, tuple)):
             return list(enumerate(value))
         if isinstance(value, int) and not isinstance(value, bool):
-            template_errors.check_repetition(64, max(value, 0))
+            unknown_values.check_repetition(64, max(value, 0))
             return [(n, n) for n in range(value)]
         raise GoTemplateError(f"range cannot walk through {argument_kind(value)}", name="range")
 
@@ -364,7 +364,7 @@ class Evaluation:
             raise
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
             raise GoTemplateError(f"{name} cannot take its arguments", name=name) from error
-        return template_errors.limited_text(result) if isinstance(result, str) else result
+        return unknown_values.limited_text(result) if isinstance(result, str) else result
 
     def _logic(self, name: str, words: Sequence[template_parser.Operand], dot: Any, piped: tuple[Any, ...]) -> Any:
         value: Any = _MISSING

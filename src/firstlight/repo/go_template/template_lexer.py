@@ -5,7 +5,7 @@ import enum
 import re
 from collections.abc import Iterator
 
-from firstlight.repo.go_template.template_errors import GoTemplateError, TemplateLimitExceeded
+from firstlight.repo.go_template.unknown_values import GoTemplateError, TemplateLimitExceeded
 
 MAX_WORDS = 10_000
 """In one pair of braces."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from firstlight.repo.go_template import template_lexer
-from firstlight.repo.go_template.template_errors import GoTemplateError
 from firstlight.repo.go_template.template_lexer import (
     TemplatePiece,
     TemplateWord,
@@ -15,6 +14,7 @@ from firstlight.repo.go_template.template_lexer import (
     number_literal,
     string_literal,
 )
+from firstlight.repo.go_template.unknown_values import GoTemplateError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo import work_tree
-from firstlight.repo.go_template import Unknown, template_errors
-from firstlight.repo.go_template.template_errors import MAX_DEPTH
+from firstlight.repo.go_template import Unknown, unknown_values
+from firstlight.repo.go_template.unknown_values import MAX_DEPTH
 from firstlight.repo.helmfile import rendered_files
 from firstlight.repo.work_tree import WorkTree
 
@@ -193,7 +193,7 @@ def secrets(
 
 def hidden(value: Any, path: str, *, depth: int = 0) -> Any:
     """A tree of values with none of them in it."""
-    if depth > template_errors.MAX_DEPTH:
+    if depth > unknown_values.MAX_DEPTH:
         return Unknown("", f"it is encrypted in {path}", is_secret=True)
     if isinstance(value, Mapping):
         return {key: hidden(each, path, depth=depth + 1) for key, each in value.items() if key != "sops"}

@@ -11,7 +11,7 @@ from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, DirectorySource, Source, Unresolved
 from firstlight.repo import well_known_components, work_tree
 from firstlight.repo.go_template import Unknown
-from firstlight.repo.helmfile import release_hooks, release_values, releases
+from firstlight.repo.helmfile import release_values, releases
 from firstlight.repo.helmfile.environments import DEFAULT
 from firstlight.repo.helmfile.helmfile_state import HelmfileItem, HelmfileState
 from firstlight.repo.helmfile.releases import HelmfileRelease
@@ -99,7 +99,7 @@ class ReleaseOrigin:
 
     release: HelmfileRelease
     origin: Origin
-    hooks: tuple[release_hooks.HelmfileHook, ...]
+    hooks: tuple[releases.HelmfileHook, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def make(
         doubts.append(source.reason)
     # What is encrypted does not make a release doubtful: it is known where it is.
     doubts += [f"values: {each.unresolved}" for each in values if each.unresolved and not each.is_secret]
-    found = tuple(release_hooks.read(tree, state, release, _hooks(release)))
+    found = tuple(releases.read_hooks(tree, state, release, _hooks(release)))
     is_crds = any(call.is_crds for call in calls)
     origin = Origin(
         form=SourceForm.HELMFILE,
@@ -205,7 +205,7 @@ def _needs(release: HelmfileRelease, calls: Sequence[HelmfileCall]) -> tuple[Com
 
 
 def _definition(
-    state: HelmfileState, release: HelmfileRelease, found: Sequence[release_hooks.HelmfileHook]
+    state: HelmfileState, release: HelmfileRelease, found: Sequence[releases.HelmfileHook]
 ) -> dict[str, Any]:
     defaults = state.spec.get("helmDefaults")
     defaults = defaults if isinstance(defaults, Mapping) else {}
@@ -223,7 +223,7 @@ def _definition(
 def hooked(tree: WorkTree, state: HelmfileState, made: Sequence[ReleaseOrigin]) -> HelmfileOrigins:
     """Releases with what their hooks apply: before them, or after."""
     every = HelmfileOrigins([], [])
-    whole = list(release_hooks.read(tree, state, None, state.items("hooks")))
+    whole = list(releases.read_hooks(tree, state, None, state.items("hooks")))
     for each in made:
         if each.release.left_out:
             every.unreached.append(each.origin)
@@ -235,9 +235,9 @@ def hooked(tree: WorkTree, state: HelmfileState, made: Sequence[ReleaseOrigin]) 
                     deployed, cluster=origin.cluster, parent=each.origin.id, phase=_of_hook(deployed, origin)
                 )
                 if hook.is_before:
-                    origin = release_hooks.needed(origin, [child.id], hook.place, "hook")
+                    origin = releases.needed(origin, [child.id], hook.place, "hook")
                 else:
-                    child = release_hooks.needed(child, [each.origin.id], hook.place, "hook")
+                    child = releases.needed(child, [each.origin.id], hook.place, "hook")
                 every.origins.append(child)
         every.origins.append(origin)
     for hook in whole:

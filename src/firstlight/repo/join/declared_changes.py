@@ -241,6 +241,7 @@ def _declared(declaration: Declaration, component: Component, wish: declaration_
         owner=owner,
         why=wish.why or (about.why if about and phase in _BOOTSTRAP else component.why),
         is_why_declared=bool(wish.why),
+        is_why_only_form=component.is_why_only_form and not wish.why and not (about and phase in _BOOTSTRAP),
         needs=tuple(dict.fromkeys([*wish.needs, *component.needs])),
         origins=origins,
     )

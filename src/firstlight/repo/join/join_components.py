@@ -200,6 +200,7 @@ def _component(cluster: str, name: str, group: Sequence[Origin], by_id: Mapping[
     needs = _needs(group)
     parent = next((by_id[each.parent] for each in group if each.parent in by_id), "")
     about = next((found for each in group if (found := _known(each))), None)
+    why = _why(first, side, about)
     return Component(
         name=name,
         cluster=cluster,
@@ -207,7 +208,8 @@ def _component(cluster: str, name: str, group: Sequence[Origin], by_id: Mapping[
         side=side,
         owner=Owner.GITOPS if Side.GITOPS in sides else Owner.BOOTSTRAP,
         role="engine" if any(each.form in _ENGINE for each in group) else about.role if about else "",
-        why=_why(first, side, about),
+        why=why or f"{first.form} in {first.place.path}",
+        is_why_only_form=not why,
         version=versions[0].version if versions else "",
         needs=tuple(dict.fromkeys(by_id[each.id] for each in needs if by_id.get(each.id, name) != name)),
         missing=_unmet(needs, by_id),
@@ -246,7 +248,7 @@ def _phase(origin: Origin) -> Phase:
 def _why(first: Origin, side: Side, about: well_known_components.WellKnownComponent | None) -> str:
     if side != Side.GITOPS and _phase(first) == Phase.CRDS:
         return "kinds must be served before anything uses them"
-    return about.why if about and side != Side.GITOPS else f"{first.form} in {first.place.path}"
+    return about.why if about and side != Side.GITOPS else ""
 
 
 def _configured(components: Mapping[str, Component]) -> dict[str, Component]:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.kustomize import field_specs, selector_patterns, selectors
+from firstlight.repo.kustomize import field_specs, selectors
 from firstlight.repo.kustomize.resources import Gvk, Id, KustomizationError, KustomizeResource
 
 Edit = Callable[[Any], Any]
@@ -123,8 +123,8 @@ def _child(value: Any, part: str) -> Any:
 def _is_item(item: Any, part: str) -> bool:
     key, _, wanted = part.strip("[]").partition("=")
     if not key:
-        return selector_patterns.matches(f".*({wanted}).*", str(item)) if not isinstance(item, dict) else False
-    return isinstance(item, dict) and key in item and selector_patterns.matches(f".*({wanted}).*", str(item[key]))
+        return selectors.matches(f".*({wanted}).*", str(item)) if not isinstance(item, dict) else False
+    return isinstance(item, dict) and key in item and selectors.matches(f".*({wanted}).*", str(item[key]))
 
 
 def _target(

@@ -1,10 +1,13 @@
-"""Which objects a selector selects: by kind, name and namespace as patterns, by labels and annotations."""
+"""Which objects a selector selects: by kind, name and namespace as patterns, by labels and annotations.
+
+A pattern matches a whole text, in replacements and images too.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.kustomize import selector_patterns
+from firstlight.document import go_regex
 from firstlight.repo.kustomize.resources import Gvk, Id, KustomizationError, KustomizeResource, labels_of
 
 _TERM = re.compile(r"\s*(?P<not>!)?\s*(?P<key>[\w./-]+)\s*(?P<rest>.*)", re.DOTALL)
@@ -105,8 +108,25 @@ def _is_met(term: str, found: Mapping[str, str]) -> bool:
 
 def _fits(selector: Mapping[str, Any], field: str, text: str) -> bool:
     wanted = selector.get(field)
-    return not wanted or selector_patterns.matches(str(wanted), text)
+    return not wanted or matches(str(wanted), text)
 
 
 def _either(selector: Mapping[str, Any], field: str, first: str, second: str) -> bool:
     return _fits(selector, field, first) or _fits(selector, field, second)
+
+
+# Patterns, which match a whole text as in kustomize.
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Say whether a pattern matches the whole of a text.
+
+    Raises:
+        KustomizationError: Go would not understand it.
+    """
+    try:
+        return go_regex.fullmatch(pattern, text)
+    except ValueError as error:
+        raise KustomizationError.unknown(
+            "kustomize-not-followed", f"the pattern {pattern[:80]!r} is not understood: {str(error)[:80]}"
+        ) from None

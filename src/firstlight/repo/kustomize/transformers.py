@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.diagnostic import Diagnostic
-from firstlight.repo.kustomize import field_specs, kustomize_patches, replacements, selector_patterns
+from firstlight.repo.kustomize import field_specs, kustomize_patches, replacements, selectors
 from firstlight.repo.kustomize.field_specs import FieldSpec, FieldSpecs, field_spec
 from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.kustomize.object_loader import Loader
@@ -173,7 +173,7 @@ def _updated(text: str, image: Mapping[str, Any]) -> str:
     wanted = str(image["name"])
     if wanted[0].isalnum() and wanted[0] != text[:1]:
         return text  # nearly all images end here
-    if not selector_patterns.matches(wanted + _TAG, text):
+    if not selectors.matches(wanted + _TAG, text):
         return text
     name, tag, digest = split_image(text)
     new_tag, new_digest = str(image.get("newTag") or ""), str(image.get("digest") or "")

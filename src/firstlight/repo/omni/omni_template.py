@@ -225,15 +225,15 @@ def read_content(path: Path, *, shown: str, template: str = "", line: int = 0) -
     """The text of an ordinary file of reasonable size; errors are those of the line that names it, if one does."""
     where = template or shown
 
-    def refuse(message: str, hint: str) -> None:
+    def unreadable(message: str, hint: str) -> None:
         raise go_yaml.OmniTemplateError("omni-file-unreadable", f"{shown} {message}", path=where, line=line, hint=hint)
 
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            refuse("is not an ordinary file", "Name a file, not a directory or a pipe.")
+            unreadable("is not an ordinary file", "Name a file, not a directory or a pipe.")
         if status.st_size > go_yaml.SIZE_LIMIT:
-            refuse(f"is larger than {go_yaml.SIZE_LIMIT >> 20} MiB", "No Talos machine accepts that much.")
+            unreadable(f"is larger than {go_yaml.SIZE_LIMIT >> 20} MiB", "No Talos machine accepts that much.")
         # A name below the directory was resolved already: a link by now means that somebody just put it there.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if template else 0))
         with os.fdopen(descriptor, "rb") as file:

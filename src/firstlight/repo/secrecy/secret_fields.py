@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from firstlight.model import secret_words
-from firstlight.repo.changes import list_keys
+from firstlight.repo.changes import compare_fields
 from firstlight.repo.changes.compare_fields import Steps
 from firstlight.repo.scripts import masked_lines
 from firstlight.repo.secrecy import secret_text
@@ -67,14 +67,14 @@ def _found(value: Any) -> Iterator[tuple[bool, Steps]]:
                 yield is_exact, (*steps, *way)
             waiting += (((*steps, str(key)), child) for key, child in each.items())
         elif isinstance(each, list):
-            keys = list_keys.keys_of(each)
+            keys = compare_fields.keys_of(each)
             for at, child in enumerate(each):
                 number = f"[{at}]"
                 if at and _is_flag(each[at - 1]):
                     yield True, (*steps, number)
                 waiting.append(((*steps, number), child))
                 if keys:
-                    waiting.append(((*steps, list_keys.label(child, keys)), {} if _is_deep(child) else child))
+                    waiting.append(((*steps, compare_fields.item_label(child, keys)), {} if _is_deep(child) else child))
 
 
 def _is_deep(value: Any) -> bool:
@@ -255,9 +255,9 @@ def without(value: Any, is_secret: IsSecret, steps: Steps = ()) -> Any:
         made = {key: without(each, is_secret, (*steps, str(key))) for key, each in value.items()}
         return value if all(made[key] is each for key, each in value.items()) else made
     if isinstance(value, list):
-        keys = list_keys.keys_of(value)
+        keys = compare_fields.keys_of(value)
         items = [
-            _item(each, is_secret, (*steps, list_keys.label(each, keys) if keys else f"[{at}]"))
+            _item(each, is_secret, (*steps, compare_fields.item_label(each, keys) if keys else f"[{at}]"))
             for at, each in enumerate(value)
         ]
         return value if all(one is other for one, other in zip(items, value, strict=True)) else items

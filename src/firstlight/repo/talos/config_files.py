@@ -138,13 +138,11 @@ def _jinja(tree: WorkTree, path: str) -> TalosFile:
         listed = ", ".join(f"{name} ({_lines(lines)})" for name, lines in found.missing.items())
         message = f"a template whose variables only a run knows: {listed}; the rest of it is read"
         hint = "defines in .minijinja.toml are known"
-        diagnostics.append(
-            Diagnostic.unknown("talos-template-variable-unknown", message, at=Place(path, first), fix=hint)
-        )
+        diagnostics.append(Diagnostic.unknown("talos-variable-unknown", message, at=Place(path, first), fix=hint))
     elif found.reason:
         diagnostics.append(
             Diagnostic.unknown(
-                "talos-template-not-rendered", f"a template that is not rendered: {found.reason}", at=Place(path)
+                "talos-template-not-evaluated", f"a template that is not rendered: {found.reason}", at=Place(path)
             )
         )
     return _from_skeleton(path, found.skeleton, tuple(diagnostics), rendered=found.rendered)
@@ -170,7 +168,7 @@ def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Diagnostic, ..
         places.setdefault(each.text, []).append(each.line)
     listed = ", ".join(f"{text} ({_lines(lines)})" for text, lines in places.items())
     message = f"the repo alone does not tell: {listed}; the rest of it is read"
-    return (Diagnostic.unknown("talos-template-variable-unknown", message, at=Place(path, unknowns[0].line)),)
+    return (Diagnostic.unknown("talos-variable-unknown", message, at=Place(path, unknowns[0].line)),)
 
 
 def _from_skeleton(

@@ -13,7 +13,7 @@ import yaml
 from firstlight.clients import command
 from firstlight.clients import kube as clients_kube
 from firstlight.clients.git import Git
-from firstlight.commands.decide.checks import checklist, health, removals, security, syntax
+from firstlight.commands.decide.checks import checklist, health, impact, security, syntax
 from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange
 from firstlight.model.decision import ChangeCheck, CheckState, Decision, Moment
 from firstlight.tools import install
@@ -211,7 +211,7 @@ async def test_who_uses_a_kind_that_goes(kube: clients_kube.Client, namespace: s
 
     try:
         await until(is_served, "the kind")
-        (found,) = await removals.kinds_in_use(decision, scene)
+        (found,) = await impact.kinds_in_use(decision, scene)
         assert found.state == CheckState.FAILED
         assert f"1 objects of kind Box go with CustomResourceDefinition boxes.{group}: {namespace}/one" in found.message
     finally:
@@ -270,7 +270,7 @@ async def test_volumes_of_claims_that_go(kube: clients_kube.Client, namespace: s
     await apply(kube, "".join(claims))
 
     try:
-        found = await removals.look_at_volumes(decision, scene)
+        found = await impact.look_at_volumes(decision, scene)
     finally:
         for name in ("kept", "lost"):
             await kube.delete("v1", "PersistentVolume", f"{namespace}-{name}")

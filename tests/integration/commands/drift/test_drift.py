@@ -11,7 +11,7 @@ import pytest
 from firstlight import errors
 from firstlight.cli import main
 from firstlight.clients import kube
-from firstlight.commands.drift import command, drift, expected_state
+from firstlight.commands.drift import drift, expected_state, print_drift
 from firstlight.commands.drift import text as drift_text
 from firstlight.commands.drift.applied_commit import CorrectionContext
 from firstlight.commands.override import apply, begin, end, session
@@ -51,7 +51,7 @@ async def test_drift_is_found_and_the_engine_puts_it_back(flux: Flux, space: str
         ("ConfigMap", DriftKind.CHANGED, ["data.word", "data.more"]),
         ("Deployment", DriftKind.MISSING, []),
     ]
-    assert command.exit_code(found) == 2
+    assert print_drift.exit_code(found) == 2
 
     said: list[str] = []
     after = await correct(one, flux.kube, found, said=said)
@@ -69,7 +69,7 @@ async def test_another_commit_is_no_drift(flux: Flux, space: str, tmp_path: Path
 
     found = await drift.look(one, flux.kube)
     assert found.applied == (f"main@{commit[:7]} (apps)",)
-    assert command.exit_code(found) == 1
+    assert print_drift.exit_code(found) == 1
     assert "may be no more than that" in drift_text.text(found)
     behind = Diagnostic.error("branch-behind", "the engine is ahead", fix="git pull")
     with pytest.raises(errors.Refused, match="the engine has applied") as refused:
@@ -151,7 +151,7 @@ async def test_what_is_in_no_commit_is_not_put_back(flux: Flux, space: str, tmp_
     dirty = Diagnostic.warning("uncommitted", "1 file is not as in the commit")
     with pytest.raises(errors.Refused, match="1 file is not as in the commit"):
         await correct(dataclasses.replace(one, problems=(dirty,)), flux.kube, found, said=said)
-    assert command.exit_code(found, is_committed=False) == 1
+    assert print_drift.exit_code(found, is_committed=False) == 1
     with pytest.raises(errors.Refused, match="of no known commit"):
         await correct(dataclasses.replace(one, revision=""), flux.kube, found, said=said)
     elsewhere = dataclasses.replace(one.cluster, url="https://git.example.org/me/other")

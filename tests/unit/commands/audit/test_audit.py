@@ -9,7 +9,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.commands.audit import audit as audit_room
-from firstlight.commands.audit import baseline_file, rule_cards, rule_tests, rulebook, team_rules
+from firstlight.commands.audit import baseline, rule_cards, rule_tests, rulebook
 from firstlight.commands.audit.audit import AuditMeans, AuditResult
 from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.commands.audit.rule_form import AuditRule
@@ -114,7 +114,7 @@ def test_rules_behind_a_link_are_not_read(repo: Path) -> None:
     (repo / "firstlight-rules/audit/more.yaml").symlink_to("ours.yaml")
 
     with pytest.raises(errors.ConfigError, match="link"):
-        team_rules.book(WorkTree(repo))
+        rulebook.book(WorkTree(repo))
 
 
 def test_the_matrix_is_drawn_where_it_is_asked_for(repo: Path) -> None:
@@ -124,16 +124,20 @@ def test_the_matrix_is_drawn_where_it_is_asked_for(repo: Path) -> None:
     assert drawn.columns == ("home", "buroa", "onedrop")
 
 
+def added_to_baseline(repo: Path, judged: AuditResult, *, reason: str, until: datetime.date) -> tuple[str, int]:
+    return baseline.add(WorkTree(repo), judged.audit, book=judged.book, file=None, reason=reason, until=until)
+
+
 def test_a_baseline_excuses_what_was_found_and_keeps_what_stands_in_it(repo: Path) -> None:
     until = datetime.date(2027, 1, 31)
-    path, added = baseline_file.add(WorkTree(repo), audit(repo), None, reason="known", until=until)
+    path, added = added_to_baseline(repo, audit(repo), reason="known", until=until)
     assert (path, added) == ("firstlight-rules/audit/baseline.yaml", 1)
     assert audit(repo).audit.findings == ()
 
     file = repo / path
     file.write_text(file.read_text() + "  # a comment of mine\n")
     repos.make(repo, clusters__home__api_yaml=repos.WEB.replace("name: web", "name: api"))
-    _, added = baseline_file.add(WorkTree(repo), audit(repo), None, reason="known, too", until=until)
+    _, added = added_to_baseline(repo, audit(repo), reason="known, too", until=until)
 
     assert added == 1
     assert "# a comment of mine" in file.read_text()
@@ -141,11 +145,11 @@ def test_a_baseline_excuses_what_was_found_and_keeps_what_stands_in_it(repo: Pat
 
 
 def test_an_entry_that_has_ended_gives_way_to_a_new_one(repo: Path) -> None:
-    baseline_file.add(WorkTree(repo), audit(repo), None, reason="old", until=datetime.date(2026, 10, 1))
+    added_to_baseline(repo, audit(repo), reason="old", until=datetime.date(2026, 10, 1))
     found = audit(repo, repos.RULE, "baseline-expired")
     assert [each.code for each in found.audit.findings] == [repos.RULE, "baseline-expired"]
 
-    baseline_file.add(WorkTree(repo), found, None, reason="new", until=datetime.date(2027, 1, 31))
+    added_to_baseline(repo, found, reason="new", until=datetime.date(2027, 1, 31))
 
     again = audit(repo, repos.RULE, "baseline-expired", "baseline-stale").audit
     assert again.findings == ()
@@ -206,7 +210,7 @@ def test_a_test_that_is_wrong_says_where(repo: Path, change: tuple[str, str], sa
 
 
 def test_a_card_says_what_a_rule_finds_and_sets(repo: Path) -> None:
-    card = rule_cards.card(team_rules.book(WorkTree(repo)), repos.RULE)
+    card = rule_cards.card(rulebook.book(WorkTree(repo)), repos.RULE)
 
     assert card.finds == ("objects of kind apps/Deployment. with spec.replicas 1",)
     assert card.sets == ("spec.replicas: 2",)
@@ -275,7 +279,7 @@ def test_a_baseline_is_not_written_through_a_link(
     place.symlink_to(outside)
 
     with pytest.raises(errors.Refused, match="behind a link"):
-        baseline_file.add(WorkTree(repo), judged, None, reason="known", until=datetime.date(2027, 1, 31))
+        added_to_baseline(repo, judged, reason="known", until=datetime.date(2027, 1, 31))
     assert list(outside.iterdir()) == []
 
 

@@ -15,7 +15,7 @@ import pytest
 from firstlight import errors
 from firstlight.cli import main
 from firstlight.commands.audit import audit as audit_room
-from firstlight.commands.audit import audit_request, cluster_access, rule_remedy, text, watch
+from firstlight.commands.audit import audit_request, live_objects, rule_remedy, text, watch
 from firstlight.commands.audit.audit import AuditMeans
 from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.commands.audit.rule_remedy import Remedy
@@ -277,7 +277,7 @@ def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
 
 
 def test_clusters_are_reached_by_contexts_of_their_names(platform: Platform) -> None:
-    found = cluster_access.ways(platform, (), kubeconfig=None, context="")
+    found = live_objects.ways(platform, (), kubeconfig=None, context="")
 
     assert list(found.openers) == ["infra"]
     assert list(found.missing) == ["apps"]
@@ -285,15 +285,15 @@ def test_clusters_are_reached_by_contexts_of_their_names(platform: Platform) -> 
 
 
 def test_one_cluster_is_reached_by_the_current_context(platform: Platform) -> None:
-    found = cluster_access.ways(platform, ["apps"], kubeconfig=None, context="")
+    found = live_objects.ways(platform, ["apps"], kubeconfig=None, context="")
 
     assert list(found.openers) == ["apps"]
 
 
 def test_one_context_is_not_taken_for_several_clusters(platform: Platform) -> None:
     with pytest.raises(errors.UsageError, match="one context is one cluster"):
-        cluster_access.ways(platform, (), kubeconfig=None, context="other")
-    assert list(cluster_access.ways(platform, ["apps"], kubeconfig=None, context="other").openers) == ["apps"]
+        live_objects.ways(platform, (), kubeconfig=None, context="other")
+    assert list(live_objects.ways(platform, ["apps"], kubeconfig=None, context="other").openers) == ["apps"]
 
 
 def test_a_cluster_that_does_not_answer_is_said_and_is_no_success(

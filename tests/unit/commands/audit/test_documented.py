@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 import yaml
 
 from firstlight.cli import main
 from firstlight.commands.audit import (
-    audit_request,
     command,
     data,
     declarative_rules,
@@ -22,7 +22,6 @@ from firstlight.commands.audit import (
     rule_remedy,
     rule_tests,
     rulebook,
-    team_rules,
 )
 from firstlight.commands.audit.rule_form import FindClause
 from firstlight.commands.audit.rulebook import PackagedRule
@@ -75,7 +74,7 @@ def test_the_example_of_a_package_finds_what_it_says(repo: Path, monkeypatch: py
     exec(compile(FILES["shop_rules.py"], "shop_rules.py", "exec"), names)  # the example itself is on trial
     (rule,) = names["RULES"]
     assert isinstance(rule, PackagedRule)
-    monkeypatch.setattr(team_rules, "packaged", lambda: [rule])
+    monkeypatch.setattr(rulebook, "packaged", lambda: [rule])
     alone = {
         "name": "x",
         "rule": "shop-alone",
@@ -128,10 +127,15 @@ def test_every_command_is_understood() -> None:
 
 def test_all_that_can_be_written_or_read_is_named() -> None:
     groups = {each.group for each in rulebook.read_rulebook().rules.values()}
+    (forms,) = (
+        each.type.choices
+        for each in command.audit.params
+        if isinstance(each.type, click.Choice) and each.name == "form"
+    )
     words = {
         *groups,
         *FINDING_SEVERITIES,
-        *audit_request.FORMS,
+        *forms,
         *(each.name for each in msgspec.structs.fields(FindClause)),
     }
     assert words <= NAMED

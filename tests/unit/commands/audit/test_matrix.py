@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.commands.audit import conditions, matrix, rulebook
+from firstlight.commands.audit import matrix, rulebook
 from firstlight.commands.audit.rule_form import AuditPattern
 from firstlight.document import yaml_reader
 from firstlight.model.diagnostic import Severity
@@ -102,7 +102,7 @@ def test_references_come_last_and_are_unknown_where_they_are_not_declared(tmp_pa
 def test_conditions(tmp_path: Path, repo: str, cluster: str, answers: dict[str, bool | None]) -> None:
     look = scene(tmp_path, repo)
 
-    assert {name: conditions.applicability(name, look, cluster).can_apply for name in answers} == answers
+    assert {name: matrix.applicability(name, look, cluster).can_apply for name in answers} == answers
 
 
 def test_conditions_between_clusters(tmp_path: Path) -> None:
@@ -111,17 +111,15 @@ def test_conditions_between_clusters(tmp_path: Path) -> None:
 
     assert len(names) > 1
     for name in ("several_clusters", "mesh", "identity"):
-        assert {each: conditions.applicability(name, look, each).can_apply for each in names} == dict.fromkeys(
-            names, True
-        )
+        assert {each: matrix.applicability(name, look, each).can_apply for each in names} == dict.fromkeys(names, True)
 
 
 def test_a_condition_that_says_no_says_why(tmp_path: Path) -> None:
     for repo in ("gitops-flux", "helmfile-flux", "mesh"):
         look = scene(tmp_path, repo)
-        for name in conditions.CONDITIONS:
+        for name in matrix.CONDITIONS:
             for cluster in look.clusters:
-                found = conditions.applicability(name, look, cluster.name)
+                found = matrix.applicability(name, look, cluster.name)
                 assert bool(found.why) == (found.can_apply is not True), name
 
 
@@ -129,7 +127,7 @@ def test_our_patterns_name_rules_and_conditions_that_exist() -> None:
     book = rulebook.read_rulebook()
     for each in book.patterns:
         assert set(each.rules) <= set(book.rules), each.id
-        assert not each.applies or each.applies in conditions.CONDITIONS, each.id
+        assert not each.applies or each.applies in matrix.CONDITIONS, each.id
         assert each.why
         assert re.fullmatch(r"[^.]{3,60}", each.title)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.commands.audit import audit, rule_remedy, team_rules
+from firstlight.commands.audit import audit, rule_remedy, rulebook
 from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.model.finding import Audit
 from firstlight.repo import platform_reader
@@ -24,7 +24,7 @@ def judged(root: Path, *rules: str, live: bool = False) -> Audit:
         today=TODAY,
         live={"home": LiveObjects(objects={})} if live else {},
     )
-    return audit.judge(scene, team_rules.book(tree), AuditRequest(today=TODAY, rules=rules)).audit
+    return audit.judge(scene, rulebook.book(tree), AuditRequest(today=TODAY, rules=rules)).audit
 
 
 def test_reasons_are_those_of_rules_that_found_something_excused_or_not(tmp_path: Path) -> None:

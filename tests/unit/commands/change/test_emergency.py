@@ -4,7 +4,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.commands.change import prepare
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 
 
 @pytest.mark.parametrize(

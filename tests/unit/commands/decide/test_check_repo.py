@@ -10,10 +10,9 @@ from firstlight.commands.decide.checks import (
     capacity,
     check_input,
     checklist,
-    dependencies,
+    impact,
     monitoring,
     reachability,
-    removals,
     repo_hygiene,
     security,
     syntax,
@@ -90,14 +89,14 @@ class TestRender:
 
 class TestDependencies:
     async def test_who_depends_on_it(self, tmp_path: Path) -> None:
-        assert told(await dependencies.look(*scenes.made(tmp_path, BUMPED))) == [
+        assert told(await impact.look_at_dependents(*scenes.made(tmp_path, BUMPED))) == [
             ("passed", "1 component depends on it: home/shop; the plan has no new problem")
         ]
 
     async def test_a_need_that_nothing_meets(self, tmp_path: Path) -> None:
         decision, scene = scenes.made(tmp_path, {"clusters/home/web.yaml": scenes.kustomization("web", "database")})
 
-        failed = [each for each in await dependencies.look(decision, scene) if each.state == CheckState.FAILED]
+        failed = [each for each in await impact.look_at_dependents(decision, scene) if each.state == CheckState.FAILED]
 
         assert [each.message for each in failed] == [
             "home: web needs kustomization/flux-system/database, which nothing in home deploys"
@@ -109,14 +108,14 @@ class TestDependencies:
         before = {**scenes.REPO, "clusters/home/web.yaml": scenes.kustomization("web", "database")}
         decision, scene = scenes.made(tmp_path, BUMPED, before=before)
 
-        assert [each.state for each in await dependencies.look(decision, scene)] == [CheckState.PASSED]
+        assert [each.state for each in await impact.look_at_dependents(decision, scene)] == [CheckState.PASSED]
 
     async def test_what_is_removed_and_needed(self, tmp_path: Path) -> None:
         decision, scene = scenes.made(tmp_path, {"clusters/home/web.yaml": None, "apps/web/web.yaml": None})
 
         assert any(
             each.state == CheckState.FAILED and "shop needs kustomization/flux-system/web" in each.message
-            for each in await dependencies.look(decision, scene)
+            for each in await impact.look_at_dependents(decision, scene)
         )
 
     async def test_who_waits_for_what_brought_it_needed_it_too(self, tmp_path: Path) -> None:
@@ -125,7 +124,7 @@ class TestDependencies:
         before = {**scenes.REPO, "apps/web/db.yaml": release + spec}
         decision, scene = scenes.made(tmp_path, {"apps/web/db.yaml": None}, before=before)
 
-        assert told(await dependencies.look(decision, scene)) == [
+        assert told(await impact.look_at_dependents(decision, scene)) == [
             ("person", "db is removed from home, and shop needed it"),
             ("passed", "1 component depends on it: home/shop"),
         ]
@@ -133,10 +132,10 @@ class TestDependencies:
     async def test_a_circle(self, tmp_path: Path) -> None:
         decision, scene = scenes.made(tmp_path, {"clusters/home/web.yaml": scenes.kustomization("web", "shop")})
 
-        assert any(each.state == CheckState.FAILED for each in await dependencies.look(decision, scene))
+        assert any(each.state == CheckState.FAILED for each in await impact.look_at_dependents(decision, scene))
 
     async def test_no_cluster(self, tmp_path: Path) -> None:
-        assert told(await dependencies.look(*scenes.made(tmp_path, {"README.md": "x"}))) == [
+        assert told(await impact.look_at_dependents(*scenes.made(tmp_path, {"README.md": "x"}))) == [
             ("skipped", "it touches no cluster")
         ]
 
@@ -342,10 +341,12 @@ class TestRemovals:
     async def test_the_list_of_what_goes(self, tmp_path: Path) -> None:
         after = {"apps/shop/shop.yaml": None}
 
-        assert told(await removals.look(*scenes.made(tmp_path / "a", after))) == [
+        assert told(await impact.look_at_removals(*scenes.made(tmp_path / "a", after))) == [
             ("person", "1 go: Deployment shop/shop")
         ]
-        assert told(await removals.look(*scenes.made(tmp_path / "b", BUMPED))) == [("passed", "no object goes")]
+        assert told(await impact.look_at_removals(*scenes.made(tmp_path / "b", BUMPED))) == [
+            ("passed", "no object goes")
+        ]
 
 
 class TestPairs:
@@ -437,13 +438,13 @@ class TestVersions:
         }
         after = {"apps/web/web.yaml": scenes.deployment() + CRD % "false"}
 
-        (found,) = await removals.dropped_versions(*scenes.made(tmp_path, after, before=before))
+        (found,) = await impact.dropped_versions(*scenes.made(tmp_path, after, before=before))
 
         assert found.state == state
         assert found.message.startswith("example.org/v1beta1 is no longer served")
 
     async def test_none_goes(self, tmp_path: Path) -> None:
-        assert [each.state for each in await removals.dropped_versions(*scenes.made(tmp_path, BUMPED))] == [
+        assert [each.state for each in await impact.dropped_versions(*scenes.made(tmp_path, BUMPED))] == [
             CheckState.PASSED
         ]
 
@@ -462,7 +463,7 @@ class TestUnseen:
     async def test_what_goes_is_not_known(self, tmp_path: Path) -> None:
         made = scenes.made(tmp_path, BUMPED, is_rendered=False)
 
-        for look in (removals.look, removals.kinds_in_use, removals.dropped_versions):
+        for look in (impact.look_at_removals, impact.kinds_in_use, impact.dropped_versions):
             assert [each.state for each in await look(*made)] == [CheckState.SKIPPED]
 
     async def test_what_would_have_to_be_fetched_is_no_failure(self, tmp_path: Path) -> None:
@@ -477,7 +478,7 @@ async def test_volumes_that_go_are_told_without_a_cluster(tmp_path: Path) -> Non
     before = {**scenes.REPO, "apps/web/web.yaml": scenes.deployment() + claim}
     after = {"apps/web/web.yaml": scenes.deployment()}
 
-    assert told(await removals.look_at_volumes(*scenes.made(tmp_path / "a", after, before=before))) == [
+    assert told(await impact.look_at_volumes(*scenes.made(tmp_path / "a", after, before=before))) == [
         ("skipped", "PersistentVolumeClaim web/data: no cluster was asked")
     ]
-    assert told(await removals.look_at_volumes(*scenes.made(tmp_path / "b", BUMPED))) == [("passed", "no claim goes")]
+    assert told(await impact.look_at_volumes(*scenes.made(tmp_path / "b", BUMPED))) == [("passed", "no claim goes")]

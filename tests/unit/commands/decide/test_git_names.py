@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.git_names import Branches, branches
 from firstlight.commands.decide.placeholders import changed_files
 from firstlight.model.change import Change, ChangeVerb, Level, Matter

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from firstlight.commands.decide import git_state, repo_states
-from firstlight.commands.decide.change_source import ChangeSource, RevisionRange, StagedChanges, WorkTreeChanges
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import (
+    ChangeSource,
+    DecisionFacts,
+    RevisionRange,
+    StagedChanges,
+    WorkTreeChanges,
+)
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.place import Place
 from firstlight.repo.work_tree import WorkTree

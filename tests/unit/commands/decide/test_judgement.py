@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.judgement import NO_RULE, decide
 from firstlight.model.change import Change, ChangeVerb, Level, Matter
 from firstlight.model.component import ObjectId, Owner, Phase, Side

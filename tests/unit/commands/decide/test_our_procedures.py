@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from firstlight.commands.decide import rule_files
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.procedures import filled_steps
 from firstlight.commands.decide.rule_form import STAGES, StepForm
 from firstlight.model.decision import Decision

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firstlight.commands.decide import rule_files
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.judgement import decide
 from firstlight.model.change import Change, ChangeVerb, Matter
 from firstlight.model.cluster import Engine

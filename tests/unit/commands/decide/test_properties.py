@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firstlight.commands.decide import rule_files, sides
-from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.judgement import decide
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter

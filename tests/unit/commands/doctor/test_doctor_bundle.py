@@ -17,7 +17,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.commands.doctor import bundle, examine, secret_values
+from firstlight.commands.doctor import bundle, examine
 from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.execute.masks import Masks
 from firstlight.model.cluster import Cluster, Machine, MachineRole
@@ -197,7 +197,7 @@ def test_a_value_of_a_secret_is_masked_wherever_it_stands() -> None:
 )
 def test_a_value_of_a_secret_is_masked_however_it_is_written(value: str, before: str) -> None:
     masks = Masks()
-    secret_values.hide(masks, value)
+    bundle.hide(masks, value)
     found = scene(said(f"{before}{value} refused"), logs=(f"{before} {value}", f'{{"a":{json.dumps(value)}}}'))
 
     files = bundle.files(contents(found), masks)
@@ -236,13 +236,13 @@ def test_nothing_that_people_give_their_software_to_work_with_is_in_it(tree: Any
 
 
 def test_names_of_objects_are_no_secrets() -> None:
-    assert {"web", "shop", "Deployment"} <= secret_values.names([noted()])
+    assert {"web", "shop", "Deployment"} <= bundle.names([noted()])
 
 
 def test_keys_of_a_talosconfig_are_masked() -> None:
     masks = Masks()
     config = f"context: home\ncontexts: {{home: {{key: {base64.b64encode(KEY.encode()).decode()}, ca: abc}}}}"
-    secret_values.remember_talosconfig(masks, Secret(config))
+    bundle.remember_talosconfig(masks, Secret(config))
 
     assert CANARY not in masks.masked(base64.b64encode(KEY.encode()).decode())
     assert masks.masked(base64.b64encode(KEY.encode()).decode()) == "•••"
@@ -355,5 +355,5 @@ async def test_secrets_that_cannot_be_read_leave_nothing_running() -> None:
             finally:
                 running.remove(kind)
 
-    assert not await secret_values.remember(cast(kube.Client, Api()), Masks())
+    assert not await bundle.remember(cast(kube.Client, Api()), Masks())
     assert running == []

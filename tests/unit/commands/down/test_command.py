@@ -9,7 +9,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import means as cli_means
-from firstlight.commands.down import command, down
+from firstlight.commands.down import down
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, MachineStanding
 from firstlight.model.place import Place
@@ -38,7 +38,7 @@ async def test_names_of_machines_do_not_reach_the_screen_as_they_are(
     platform = Platform(name="home", root=tmp_path, engine=None, clusters=(home,), components=())
 
     with pytest.raises(errors.Refused, match="nothing was wiped"):
-        await command._down(platform, "home", "other")
+        await down.confirm_and_wipe(platform, "home", "other")
 
     shown = capsys.readouterr().out
     assert "a\\x1b[2J\\u202e" in shown
@@ -67,7 +67,7 @@ async def test_as_json_the_answer_alone_is_on_standard_output(
     home = Cluster(name="home", place=HERE)
     platform = Platform(name="home", root=tmp_path, engine=None, clusters=(home,), components=())
 
-    assert await command._down(platform, "home", "home", "json") == 0
+    assert await down.confirm_and_wipe(platform, "home", "home", "json") == 0
 
     shown = capsys.readouterr()
     assert json.loads(shown.out) == {

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from firstlight.commands.drift import command
+from firstlight.commands.drift import print_drift
 from firstlight.commands.drift import text as drift_text
 from firstlight.model.component import ObjectId
 from firstlight.model.diagnostic import Diagnostic
@@ -38,7 +38,7 @@ def test_what_was_not_read_is_not_said_to_be_fine() -> None:
     text = drift_text.text(unread)
     assert "no drift in what could be compared" in text
     assert "unread   cilium could not be rendered: no chart" in text
-    assert command.exit_code(unread) == 1
+    assert print_drift.exit_code(unread) == 1
 
 
 def test_what_to_do_depends_on_who_keeps_it() -> None:
@@ -65,16 +65,16 @@ def test_another_commit_is_said_on_top_and_is_no_drift() -> None:
     text = drift_text.text(found)
     assert text.index("the engine has applied main@1234567 (apps)") < text.index("Deployment shop/web")
     assert "--correct" not in text
-    assert command.exit_code(found) == 1
-    assert command.exit_code(dataclasses.replace(found, applied=())) == 2
-    assert command.exit_code(dataclasses.replace(found, applied=()), is_committed=False) == 1
+    assert print_drift.exit_code(found) == 1
+    assert print_drift.exit_code(dataclasses.replace(found, applied=())) == 2
+    assert print_drift.exit_code(dataclasses.replace(found, applied=()), is_committed=False) == 1
 
 
 def test_of_what_the_engine_does_not_have_it_cannot_be_told_that_there_is_no_drift() -> None:
     other = dataclasses.replace(NONE, applied=("main@1234567 (apps)",))
-    assert command.exit_code(other) == 1
-    assert command.exit_code(NONE, is_committed=False) == 1
-    assert command.exit_code(NONE) == 0
+    assert print_drift.exit_code(other) == 1
+    assert print_drift.exit_code(NONE, is_committed=False) == 1
+    assert print_drift.exit_code(NONE) == 0
     dirty = Diagnostic.warning(
         "uncommitted",
         "1 file is not as in the commit",

@@ -121,5 +121,5 @@ def _release(number: int) -> Component:
     )
     return Component(
         name=f"r{number}", cluster="home", phase=Phase.CORE, side=Side.BOOTSTRAP, owner=Owner.BOOTSTRAP,
-        why="helmfile release in helmfile.yaml", origins=(origin,),
+        why="helmfile release in helmfile.yaml", is_why_only_form=True, origins=(origin,),
     )  # fmt: skip

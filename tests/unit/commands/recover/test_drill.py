@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.commands.recover import drill, drill_run
+from firstlight.commands.recover import drill
 from firstlight.commands.recover.assessment import DrillResult
 
 DAY = 1794960000.0  # 2026-11-18
@@ -62,5 +62,5 @@ def test_what_is_gone_or_another_one_is_lost() -> None:
     before = {"ConfigMap shop/a": "", "Secret shop/key": "1f", "PersistentVolumeClaim shop/data": "u pv-1"}
     after = {"Secret shop/key": "2e", "PersistentVolumeClaim shop/data": "u pv-1", "ConfigMap shop/new": ""}
 
-    assert drill_run.lost_belongings(before, after) == ("ConfigMap shop/a is gone", "Secret shop/key is another one")
-    assert drill_run.lost_belongings(before, before) == ()
+    assert drill.lost_belongings(before, after) == ("ConfigMap shop/a is gone", "Secret shop/key is another one")
+    assert drill.lost_belongings(before, before) == ()

@@ -13,8 +13,8 @@ from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.clients.talosctl.talos_errors import TalosctlCall
 from firstlight.commands.backup.backup_signature import SignerTrust
-from firstlight.commands.recover import etcd_progress, etcd_restore
-from firstlight.commands.recover.etcd_progress import EtcdRecovery
+from firstlight.commands.recover import etcd_recovery, etcd_restore
+from firstlight.commands.recover.etcd_recovery import EtcdRecovery
 from firstlight.execute import cluster_access
 from firstlight.execute.world import RunPrograms, World
 from firstlight.journal import state_files
@@ -132,7 +132,7 @@ async def test_all_are_emptied_and_the_first_alone_is_bootstrapped(admin: Admin,
     assert len(dangers) == 1
     assert "1 keys at revision 2" in dangers[0]
     assert "cp-1, cp-2, cp-3 is wiped" in dangers[0]
-    record = etcd_progress.read(world.state, "home")
+    record = etcd_recovery.read(world.state, "home")
     assert record is not None
     assert record.phase == "restored"
 
@@ -156,16 +156,16 @@ async def test_what_was_restored_is_not_wiped_again(admin: Admin, world: World, 
 
 async def test_an_answer_that_was_lost_is_no_reason_to_begin_anew(admin: Admin, world: World, snapshot: Path) -> None:
     await go(snapshot, world, until="etcd:wipe")
-    record = etcd_progress.read(world.state, "home")
+    record = etcd_recovery.read(world.state, "home")
     assert record is not None
-    etcd_progress.write(dataclasses.replace(record, phase="restoring"), world.state, "home")
+    etcd_recovery.write(dataclasses.replace(record, phase="restoring"), world.state, "home")
     admin.sights["cp-1"] = FULL
     admin.did.clear()
 
     await go(snapshot, world, until="etcd:restore")
 
     assert admin.did == []
-    found = etcd_progress.read(world.state, "home")
+    found = etcd_recovery.read(world.state, "home")
     assert found is not None
     assert found.phase == "restored"
 
@@ -183,7 +183,7 @@ async def test_one_that_is_away_is_left_out_and_two_are_too_many(admin: Admin, w
     await go(snapshot, world, until="etcd:restore")
     assert "reset cp-3" not in admin.did
 
-    etcd_progress.path(world.state, "home").unlink()
+    etcd_recovery.path(world.state, "home").unlink()
     admin.standings["cp-2"] = MachineStanding.ABSENT
     with pytest.raises(errors.Refused, match=r"cp-2, cp-3 do not answer: .* a second etcd"):
         await go(snapshot, world, until="etcd:check")
@@ -231,16 +231,16 @@ async def test_another_source_is_refused_once_something_was_restored(
 
 
 def test_a_record_that_cannot_be_read_is_no_reason_to_wipe(world: World) -> None:
-    etcd_progress.path(world.state, "home").write_text("{")
+    etcd_recovery.path(world.state, "home").write_text("{")
 
     with pytest.raises(errors.Refused, match="cannot be read"):
-        etcd_progress.read(world.state, "home")
+        etcd_recovery.read(world.state, "home")
 
 
 def test_one_that_is_over_is_none(world: World) -> None:
-    etcd_progress.write(EtcdRecovery(source="a", begun=1.0, planes=NAMES, phase="done"), world.state, "home")
+    etcd_recovery.write(EtcdRecovery(source="a", begun=1.0, planes=NAMES, phase="done"), world.state, "home")
 
-    assert etcd_progress.read(world.state, "home") is None
+    assert etcd_recovery.read(world.state, "home") is None
 
 
 async def test_a_file_that_nobody_signed_is_restored_by_its_name_alone(

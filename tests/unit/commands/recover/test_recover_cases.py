@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from firstlight.commands.doctor import root_causes, symptoms
-from firstlight.commands.recover import data as recover_data
 from firstlight.commands.recover import options, text
 from firstlight.commands.recover.assessment import Assessment, LocalMeans, RecoveryContext, RecoveryOption
 from tests.unit.commands.doctor import scenes, test_cases
@@ -56,7 +55,7 @@ def test_a_case_is_told(name: str) -> None:
     """Whatever is broken and whatever helps stands on the page and in the data."""
     found = assessed(CASES[name])
 
-    page, data = text.text(found, now=scenes.NOW, columns=100), recover_data.data(found)
+    page, data = text.text(found, now=scenes.NOW, columns=100), text.data(found)
 
     assert max(map(len, page.splitlines())) <= 100
     assert [each["key"] for each in data["broken"]] == [each.symptom.key for each in found.causes]

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from firstlight import errors
+from firstlight.commands.render import command as render_command
 from firstlight.commands.render import inline as render_inline
 from firstlight.commands.render.inline import InlineOptions
 from firstlight.model.cluster import Cluster
@@ -285,7 +286,7 @@ def test_the_options(arguments: list[str], inline: str | None) -> None:
     seen: dict[str, Any] = {}
 
     @click.command()
-    @render_inline.option
+    @render_command.inline_options
     def render(**given: Any) -> None:
         seen.update(given)
 

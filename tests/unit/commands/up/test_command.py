@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.commands.up import certificate as up_certificate
-from firstlight.commands.up import command, up
+from firstlight.commands.up import carry_out as up_carry_out
+from firstlight.commands.up import up
 from firstlight.execute.loop import RunResult
 from firstlight.execute.means import RunRequest
 from firstlight.model.platform import Platform
@@ -27,13 +27,15 @@ async def test_an_interrupted_run_has_said_so_and_ends_with_its_code(
         raise asyncio.CancelledError
 
     monkeypatch.setattr(up, "prepare", prepare)
-    monkeypatch.setattr(command, "carry_out", carry_out)
+    monkeypatch.setattr(up_carry_out, "carry_out", carry_out)
     platform = Platform(name="home", root=tmp_path, engine=None, clusters=(), components=())
     means: Any = types.SimpleNamespace(now=lambda: 0.0, state=tmp_path)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "kubeconfig").touch()
 
-    code = await command._up(platform, RunRequest(cluster="home"), means, is_check=False, yes=False, form="text")
+    code = await up_carry_out.prepare_and_run(
+        platform, RunRequest(cluster="home"), means, is_check=False, yes=False, form="text"
+    )
 
     assert code == 130
     said = capsys.readouterr()
@@ -49,7 +51,7 @@ async def test_the_end_names_the_certificate_with_its_verdict_and_its_place(
         assert since == 7.0
         return WHOLE, tmp_path / "certificate.json"
 
-    monkeypatch.setattr(up_certificate, "certificate", certificate)
+    monkeypatch.setattr(up_carry_out, "certificate", certificate)
     said = await _ended(monkeypatch, capsys, tmp_path, is_dry_run=is_dry_run)
 
     if is_dry_run:
@@ -66,7 +68,7 @@ async def test_a_certificate_that_cannot_be_read_spoils_no_result(
     async def certificate(*_: Any, since: float) -> Any:
         raise errors.Unreachable("the API does not answer")
 
-    monkeypatch.setattr(up_certificate, "certificate", certificate)
+    monkeypatch.setattr(up_carry_out, "certificate", certificate)
 
     said = await _ended(monkeypatch, capsys, tmp_path)
 
@@ -85,10 +87,10 @@ async def _ended(
         return RunResult(outcomes={}, writes=0)
 
     monkeypatch.setattr(up, "prepare", prepare)
-    monkeypatch.setattr(command, "carry_out", carry_out)
+    monkeypatch.setattr(up_carry_out, "carry_out", carry_out)
     platform = Platform(name="home", root=tmp_path, engine=None, clusters=(), components=())
     means: Any = types.SimpleNamespace(now=lambda: 7.0, state=tmp_path)
     wishes = RunRequest(cluster="home", is_dry_run=is_dry_run)
 
-    assert await command._up(platform, wishes, means, is_check=False, yes=False, form="text") == 0
+    assert await up_carry_out.prepare_and_run(platform, wishes, means, is_check=False, yes=False, form="text") == 0
     return capsys.readouterr().out

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firstlight.model.change import ChangedField, ChangeVerb
-from firstlight.repo.changes import compare_fields, list_keys
+from firstlight.repo.changes import compare_fields
 
 NAMES = st.sampled_from(["a", "b", "c", "image", "name", "replicas", "spec"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "x", "y", "1", "true"])
@@ -49,7 +49,7 @@ def test_each_field_differs_and_each_difference_is_a_field(before: Any, after: A
 
     for each in found:
         if each.verb is ChangeVerb.CHANGED:
-            assert list_keys.encoded(each.before) != list_keys.encoded(each.after)
+            assert compare_fields.encoded(each.before) != compare_fields.encoded(each.after)
     if not found:
         assert _canonical(before) == _canonical(after)
     same_way = {(each.steps, each.verb) for each in found}
@@ -130,7 +130,7 @@ def _shuffled(value: Any, chance: random.Random) -> Any:
         return {key: _shuffled(value[key], chance) for key in keys}
     if isinstance(value, list):
         made = [_shuffled(each, chance) for each in value]
-        if list_keys.keys_of(value):
+        if compare_fields.keys_of(value):
             chance.shuffle(made)
         return made
     return value
@@ -142,11 +142,11 @@ def _canonical(value: Any) -> Any:
         made = {key: _canonical(each) for key, each in value.items()}
         return {key: each for key, each in made.items() if each not in ({}, [], "empty")} or "empty"
     if isinstance(value, list):
-        keys = list_keys.keys_of(value)
+        keys = compare_fields.keys_of(value)
         if keys:
-            return _canonical({list_keys.label(each, keys): each for each in value})
+            return _canonical({compare_fields.item_label(each, keys): each for each in value})
         return [_canonical(each) for each in value] or "empty"
-    return list_keys.encoded(value)
+    return compare_fields.encoded(value)
 
 
 def _applied(value: Any, found: tuple[ChangedField, ...]) -> Any:
@@ -158,8 +158,8 @@ def _applied(value: Any, found: tuple[ChangedField, ...]) -> Any:
 
 def _labelled(value: Any) -> Any:
     if isinstance(value, list):
-        keys = list_keys.keys_of(value)
-        return {list_keys.label(each, keys): _labelled(each) for each in value} if keys else list(value)
+        keys = compare_fields.keys_of(value)
+        return {compare_fields.item_label(each, keys): _labelled(each) for each in value} if keys else list(value)
     return {key: _labelled(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 

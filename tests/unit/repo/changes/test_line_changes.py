@@ -3,7 +3,7 @@
 import pytest
 
 from firstlight.model.change import ChangedField
-from firstlight.repo.changes import command_changes, line_changes
+from firstlight.repo.changes import line_changes
 
 
 def compared(before: str, after: str, *, is_template: bool = False) -> tuple[ChangedField, ...]:
@@ -67,7 +67,7 @@ def test_a_line_put_in_keeps_the_others() -> None:
     ],
 )
 def test_words(before: str, after: str, words: list[tuple[tuple[str, ...], str | None, str | None]]) -> None:
-    assert list(command_changes.changed_words(before.strip(), after.strip())) == words
+    assert list(line_changes.changed_words(before.strip(), after.strip())) == words
 
 
 @pytest.mark.parametrize(

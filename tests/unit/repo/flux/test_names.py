@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.repo.flux import flux_objects, flux_reader, flux_sources
+from firstlight.repo.flux import flux_kustomizations, flux_objects, flux_reader
 from tests.unit.repo.trees import make
 
 
@@ -47,12 +47,12 @@ def test_names_are_unique() -> None:
     ],
 )
 def test_urls_of_one_repo(url: str) -> None:
-    assert flux_sources.same_place(url) == "git.example.org/me/home"
+    assert flux_kustomizations.same_place(url) == "git.example.org/me/home"
 
 
 def test_urls_of_others() -> None:
     found = {
-        flux_sources.same_place(each)
+        flux_kustomizations.same_place(each)
         for each in ("https://a.example.org/x", "https://b.example.org/x", "x", "", "file:///x")
     }
 

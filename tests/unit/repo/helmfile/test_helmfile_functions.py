@@ -3,7 +3,7 @@
 import pytest
 
 from firstlight.repo.go_template import GoTemplateError, NotKnownBeforeRun
-from firstlight.repo.helmfile import helmfile_functions
+from firstlight.repo.helmfile import rendered_files
 
 FILE = """kind: HelmRelease
 metadata: {name: web, labels: {"a.b/c": d}}
@@ -17,7 +17,7 @@ spec: {ref: {tag: v2}}
 
 
 def ask(*arguments: str) -> str:
-    return helmfile_functions.evaluate_yq(arguments, lambda path: FILE)
+    return rendered_files.evaluate_yq(arguments, lambda path: FILE)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_flags_that_change_nothing_are_passed_over() -> None:
 
 
 def test_standard_input_is_read_where_there_is_no_file() -> None:
-    assert helmfile_functions.evaluate_yq([".a"], lambda path: "", "a: b") == "b\n"
+    assert rendered_files.evaluate_yq([".a"], lambda path: "", "a: b") == "b\n"
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_everything_else_is_not_known(arguments: tuple[str, ...]) -> None:
 
 def test_a_file_without_yaml_is_an_error() -> None:
     with pytest.raises(GoTemplateError):
-        helmfile_functions.evaluate_yq([".a", "x"], lambda path: "")
+        rendered_files.evaluate_yq([".a", "x"], lambda path: "")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.repo.kustomize import json_patch, strategic_merge
+from firstlight.repo.kustomize import kustomize_patches, strategic_merge
 from firstlight.repo.kustomize.resources import Gvk, KustomizationError
 
 scalars = st.one_of(st.integers(), st.text(max_size=3), st.booleans())
@@ -26,7 +26,7 @@ def merge(target: Any, patch: Any) -> Any:
 @given(objects)
 def test_an_empty_patch_changes_nothing(target: Any) -> None:
     assert merge(target, {}) == target
-    assert json_patch.apply(target, []) == target
+    assert kustomize_patches.apply_json_patch(target, []) == target
 
 
 @given(objects, objects)
@@ -45,8 +45,8 @@ def test_a_merge_done_twice_is_done_once_and_changes_no_input(target: Any, patch
 def test_what_is_added_is_there_and_can_be_removed(target: Any, name: str, value: Any) -> None:
     before = copy.deepcopy(target)
 
-    added = json_patch.apply(target, [{"op": "add", "path": f"/{name}", "value": value}])
-    removed = json_patch.apply(added, [{"op": "remove", "path": f"/{name}"}])
+    added = kustomize_patches.apply_json_patch(target, [{"op": "add", "path": f"/{name}", "value": value}])
+    removed = kustomize_patches.apply_json_patch(added, [{"op": "remove", "path": f"/{name}"}])
 
     assert added[name] == value
     assert removed == {key: each for key, each in target.items() if key != name}
@@ -58,9 +58,9 @@ def test_lists_grow_where_they_are_told_to(target: Any, at: int, value: Any) -> 
     operations = [{"op": "add", "path": f"/{at}", "value": value}]
     if at > len(target):
         with pytest.raises(KustomizationError):
-            json_patch.apply(target, operations)
+            kustomize_patches.apply_json_patch(target, operations)
     else:
-        assert json_patch.apply(target, operations) == [*target[:at], value, *target[at:]]
+        assert kustomize_patches.apply_json_patch(target, operations) == [*target[:at], value, *target[at:]]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_lists_grow_where_they_are_told_to(target: Any, at: int, value: Any) -> 
 )
 def test_operations_that_cannot_be(operation: Any) -> None:
     with pytest.raises(KustomizationError):
-        json_patch.apply({"a": 1, "list": [1]}, [operation])
+        kustomize_patches.apply_json_patch({"a": 1, "list": [1]}, [operation])
 
 
 def test_lists_of_unknown_kinds_are_replaced_and_those_of_pods_are_merged() -> None:

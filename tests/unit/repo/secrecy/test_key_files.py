@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.repo.secrecy import key_files
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 KEY = "LS0tLS1CRUdJTiBFRDI1NTE5IFBSSVZBVEUgS0VZLS0tLS0K"
@@ -26,7 +26,7 @@ def test_keys_are_known_by_what_they_are(tmp_path: Path, content: str) -> None:
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o604)
 
-    assert key_files.modes(WorkTree(tmp_path), (), tracked=frozenset()) == {"some": 0o604}
+    assert clear_secrets.modes(WorkTree(tmp_path), (), tracked=frozenset()) == {"some": 0o604}
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_keys_are_known_by_what_they_are(tmp_path: Path, content: str) -> None:
 def test_what_only_speaks_of_keys_holds_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "secrets.yaml").write_text(content)
 
-    assert key_files.modes(WorkTree(tmp_path), (), tracked=frozenset()) == {}
+    assert clear_secrets.modes(WorkTree(tmp_path), (), tracked=frozenset()) == {}
 
 
 def test_ignored_files_count_that_a_script_names_or_that_hold_keys(tmp_path: Path) -> None:
     (tmp_path / "Taskfile.yaml").write_text("tasks: {up: {cmds: [helmfile -f values-local.yaml apply]}}\n")
 
-    found = key_files.named(WorkTree(tmp_path), ["a/values-local.yaml", "notes.yaml", "b/talosconfig"])
+    found = clear_secrets.named(WorkTree(tmp_path), ["a/values-local.yaml", "notes.yaml", "b/talosconfig"])
 
     assert found == ("a/values-local.yaml", "b/talosconfig")
 
@@ -61,7 +61,7 @@ def test_a_link_has_no_permissions_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "elsewhere/key").write_text("AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQ")
     (root / "kubeconfig").symlink_to(tmp_path / "elsewhere/key")
 
-    assert key_files.modes(WorkTree(root), ["kubeconfig"], tracked=None) == {}
+    assert clear_secrets.modes(WorkTree(root), ["kubeconfig"], tracked=None) == {}
 
 
 def test_what_git_tracks_has_no_permissions_and_without_git_names_count(tmp_path: Path) -> None:
@@ -69,5 +69,5 @@ def test_what_git_tracks_has_no_permissions_and_without_git_names_count(tmp_path
         (tmp_path / name).write_text("AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQ\n")
     tree = WorkTree(tmp_path)
 
-    assert list(key_files.modes(tree, (), tracked=frozenset({"tracked.yaml"}))) == ["kubeconfig", "patch.yaml"]
-    assert list(key_files.modes(tree, (), tracked=None)) == ["kubeconfig"]
+    assert list(clear_secrets.modes(tree, (), tracked=frozenset({"tracked.yaml"}))) == ["kubeconfig", "patch.yaml"]
+    assert list(clear_secrets.modes(tree, (), tracked=None)) == ["kubeconfig"]

@@ -3,17 +3,19 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from firstlight.commands.audit import address_pins, cluster_mesh, rulebook
+from firstlight.commands.audit import address_pins, cluster_mesh, cluster_networks, rulebook
 from firstlight.commands.audit.cluster_mesh import MeshMember
-from firstlight.commands.audit.remedies import mesh_authority, native_routing
+from firstlight.commands.audit.remedies import mesh_authority
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.document import within
+from firstlight.model import address_range
+from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Owner, Side, SourceForm
 from firstlight.model.decision import ProcedureStep
 from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import EditVerb, FileEdit, Finding
-from firstlight.repo import gitops_tree
+from firstlight.repo import address_pools, gitops_tree
 from firstlight.repo.chart_values import ValuesLayer
 from firstlight.repo.platform_view import PlatformView
 
@@ -42,7 +44,7 @@ def connect(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
     refused, questions = list(_refusals(scene)), [*_questions(scene, peers), *authority.questions]
     edits: list[FileEdit] = []
     if not refused:
-        edits = [*native_routing.edits(scene), *authority.edits, *_values(scene, peers, authority.method)]
+        edits = [*_wider(scene), *authority.edits, *_values(scene, peers, authority.method)]
     return Remedy(
         rule=findings[0].code if findings else "mesh-not-connected",
         title=f"Connect {' and '.join(each.cluster.name for each in peers)} to one mesh, from the repo",
@@ -148,7 +150,7 @@ def _steps(
                 text=f"First let a pool have it: {finding.message}",
                 command="firstlight audit --remedy pin-outside-pool",
             )
-    yield from native_routing.steps(scene)
+    yield from _widening(scene)
     yield from authority.steps
     for peer in peers:
         for item in peer.member.secrets:
@@ -197,4 +199,95 @@ def _rolling(peer: _Peer) -> ProcedureStep:
     )
 
 
-REMEDIES = {"mesh-not-connected": connect, "mesh-by-hand": connect, "mesh-own-authorities": connect}
+# One range of native routing for all clusters of a mesh: wide enough for the pods of all, and no wider.
+
+
+_WIDEST = 8
+_FIELD = "ipv4NativeRoutingCIDR"
+_RULE = "native-routing-too-narrow"
+
+
+def widen(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
+    """How all clusters of the mesh get one range."""
+    made = tuple(_wider(scene))
+    asks = () if made else (_which_range(scene),)
+    return Remedy(
+        rule=findings[0].code if findings else _RULE,
+        title="Route the pods of all clusters of the mesh natively",
+        steps=tuple(_widening(scene)),
+        edits=made,
+        open_questions=asks,
+    )
+
+
+def common_range(scene: PlatformView) -> AddressRange | None:
+    """The smallest network with the pods of all clusters; None where it is not known, or would hold others too."""
+    pods: list[AddressRange] = []
+    for member in cluster_mesh.members(scene):
+        cluster = scene.platform.cluster(member.cluster)
+        sources = cluster_networks.pods(scene, cluster) if cluster else []
+        stated = [each for each in sources if not each.is_bound]
+        if not stated or any(not cluster_networks.agree(stated[0], each) for each in stated[1:]):
+            return None
+        pods += [each for each in stated[0].spans if each.version == 4]
+    found = address_range.together(pods)
+    if found is None or any(found.overlaps(each) for each in _others(scene)):
+        return None
+    return found if found.first != 0 and _bits(found) >= _WIDEST else None
+
+
+def _bits(span: AddressRange) -> int:
+    return 32 - (span.last - span.first).bit_length()
+
+
+def _others(scene: PlatformView) -> Iterator[AddressRange]:
+    """Machines and load balancers, which are not routed as pods are."""
+    for cluster in scene.clusters:
+        for each in (*(one.address.partition("/")[0] for one in cluster.machines), cluster.network.vip):
+            if found := address_range.address(each):
+                yield found
+        for pool in address_pools.pools(scene, cluster.name):
+            yield from pool.blocks
+
+
+def _wider(scene: PlatformView) -> Iterator[FileEdit]:
+    """The range of each cluster that has one which is too narrow."""
+    wide = common_range(scene)
+    narrow = {name for each in rulebook.our_findings(_RULE, scene) for name in each.clusters}
+    for member in cluster_mesh.members(scene) if wide else ():
+        given = scene.value(member.component, _FIELD)
+        if member.cluster in narrow and given and given.layer.file:
+            layer = given.layer
+            path = (*layer.prefix, _FIELD)
+            yield FileEdit(
+                path=layer.file, verb=EditVerb.SET, steps=path, value=str(wide), document=layer.document
+            )  # fmt: skip
+
+
+def _widening(scene: PlatformView) -> Iterator[ProcedureStep]:
+    """What has to be done where a range is too narrow."""
+    wide = common_range(scene)
+    said = f"to {wide}" if wide else "to all pods of the mesh"
+    for each in rulebook.our_findings(_RULE, scene):
+        yield ProcedureStep(
+            side=_side(scene, each.clusters[0]),
+            text=f"Widen the range in {each.place} {said}, and let the agents of {each.clusters[0]} roll: "
+            f"{each.message}",
+        )
+
+
+def _side(scene: PlatformView, cluster: str) -> Side:
+    found: MeshMember | None = next((each for each in cluster_mesh.members(scene) if each.cluster == cluster), None)
+    return Side.BOOTSTRAP if found and found.component.halves[0] else Side.GITOPS
+
+
+def _which_range(scene: PlatformView) -> str:
+    return (
+        "Which range holds the pods of all clusters and nothing else? The smallest common one is not known, or holds "
+        "machines or load balancers, too"
+    )
+
+
+REMEDIES = {
+    "mesh-not-connected": connect, "mesh-by-hand": connect, "mesh-own-authorities": connect, _RULE: widen,
+}  # fmt: skip

@@ -16,7 +16,9 @@ from firstlight.model.source import Embedded
 from firstlight.plan import move_analysis
 from firstlight.render import served_kinds
 
-_OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
+_OWN = frozenset(
+    {"phase", "side", "owner", "why", "is_why_declared", "is_why_only_form", "origins", "hooks", "needs", "version"}
+)
 """What a move may change of the component itself."""
 _ENGINES = (flux_names.KUSTOMIZE_GROUP, flux_names.HELM_GROUP, argocd_names.GROUP)
 

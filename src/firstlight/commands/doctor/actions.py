@@ -1,18 +1,25 @@
-"""Which cluster the doctor looks at, and every way to it that there is; where there is none, why."""
+"""The doctor on duty: which cluster is meant, every way to it, one look, and the answer."""
 
 import contextlib
 import dataclasses
+import sys
+import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import firstlight
 from firstlight import errors
-from firstlight.cli import install_tools, which_cluster, which_repo
+from firstlight.cli import install_tools, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.clients import kube, talosctl
-from firstlight.commands.doctor import bundle
-from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess
+from firstlight.commands.doctor import bundle, data, diagnosis_scope, examine
+from firstlight.commands.doctor import text as doctor_text
+from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
+from firstlight.commands.doctor.symptoms import Diagnosis
+from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import access_files, cluster_access
+from firstlight.execute.masks import Masks
 from firstlight.execute.world import World
 from firstlight.journal import journal_reader, state_files
 from firstlight.model.cluster import Cluster
@@ -25,6 +32,9 @@ from firstlight.observe.cluster import kubernetes_survey
 from firstlight.observe.machine_survey import MachineAccess
 from firstlight.plan import build
 from firstlight.repo import work_tree
+
+BLIND = 3
+"""The exit code where nothing could be looked at."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -199,3 +209,101 @@ async def _way(patient: DoctorTarget, program: Path) -> MachineAccess:
         return await cluster_access.ensure(world)
     finally:
         await means.close()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DoctorWishes:
+    """What was typed."""
+
+    everything: bool
+    since: float | None
+    """Seconds from now."""
+    bundle: Path | None
+    form: str
+
+
+async def run(patient: DoctorTarget, wishes: DoctorWishes) -> int:
+    """Look, say what is wrong, and return the exit code.
+
+    Raises:
+        errors.UsageError: Nothing is called as was asked.
+        errors.Refused: The API is that of another cluster.
+    """
+    since = time.time() - wishes.since if wishes.since is not None else 0.0
+    async with reached(patient) as ways:
+        masks = await _masks(ways) if wishes.bundle is not None else None
+        if masks is not None:
+            ways = dataclasses.replace(ways, hide=masks.masked)
+        found = await examine.examine(patient.known, ways)
+        if wishes.bundle is not None and masks is not None:
+            await _bundled(patient, ways, found, path=wishes.bundle, masks=masks)
+    told, elsewhere = _asked(patient, found)
+    recent = _recent(told, since)
+    _print(recent, found, patient, wishes, elsewhere=elsewhere, earlier=len(told.causes) - len(recent.causes))
+    if found.is_blind:
+        return BLIND
+    return ExitCode.FAILED if recent.causes else 0
+
+
+def _asked(patient: DoctorTarget, found: Examination) -> tuple[Diagnosis, int]:
+    """What is asked about, and how many causes have nothing to do with it.
+
+    Raises:
+        errors.UsageError: Nothing is called so.
+    """
+    if not patient.what:
+        return found.diagnosis, 0
+    scope = diagnosis_scope.scope(patient.what, found.scene, found.diagnosis, patient.components)
+    if scope is None:
+        if not found.scene.api.is_reached:
+            return found.diagnosis, 0  # what cannot be seen cannot be told from what is not there
+        near = diagnosis_scope.near(patient.what, found.scene, patient.components)
+        raise errors.UsageError(
+            f"nothing is called {patient.what}",
+            hint=f"There is {', '.join(near)}."
+            if near
+            else "Name a component, a namespace, or an object such as shop/web or 'Deployment shop/web'.",
+        )
+    narrowed = diagnosis_scope.narrow(found.diagnosis, scope)
+    return narrowed, len(found.diagnosis.causes) - len(narrowed.causes)
+
+
+def _recent(found: Diagnosis, since: float) -> Diagnosis:
+    if not since:
+        return found
+    kept = tuple(each for each in found.causes if not each.symptom.since or each.symptom.since >= since)
+    return dataclasses.replace(found, causes=kept)
+
+
+async def _masks(ways: DoctorAccess) -> Masks:
+    """Everything that is secret and known: recognised wherever it stands."""
+    masks = Masks()
+    if ways.client is not None:
+        bundle.remember_config(masks, ways.client.config)
+        if not await bundle.remember(ways.client, masks):
+            print("the cluster's Secrets cannot be read: what they hold is not recognised by value", file=sys.stderr)
+    if ways.way is not None:
+        bundle.remember_talosconfig(masks, ways.way.talosconfig)
+    return masks
+
+
+async def _bundled(patient: DoctorTarget, ways: DoctorAccess, found: Examination, *, path: Path, masks: Masks) -> None:
+    contents = bundle.BundleContents(
+        scene=found.scene, diagnosis=found.diagnosis, versions=await versions(ways),
+        runs=journals(patient), declared=declared(patient),
+    )  # fmt: skip
+    size = bundle.write(path, contents, masks)
+    print(f"{path}: {size / 1024:,.0f} KiB, for a bug report; README.txt in it says what is left out", file=sys.stderr)
+
+
+def _print(
+    found: Diagnosis, whole: Examination, patient: DoctorTarget, wishes: DoctorWishes, *, elsewhere: int, earlier: int
+) -> None:  # fmt: skip
+    if wishes.form == "json":
+        output.write_json(data.data(found, asked=patient.what, is_blind=whole.is_blind))
+        return
+    page = doctor_text.text(
+        found, now=whole.scene.now, columns=table.terminal_columns(), everything=wishes.everything,
+        asked=patient.what, elsewhere=elsewhere, earlier=earlier, is_blind=whole.is_blind,
+    )  # fmt: skip
+    print(page)

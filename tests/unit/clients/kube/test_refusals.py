@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.clients.kube import kube_errors
-from firstlight.execute.handover import prediction
+from firstlight.clients.kube import kube_errors, refusals
 
 TARGET = kube_errors.ApiTarget(verb="apply", server="https://api.example.org", kind="ConfigMap", name="web")
 
@@ -44,7 +43,7 @@ def answer(code: int, message: str, *causes: tuple[str, str, str], reason: str =
     ],
 )  # fmt: skip
 def test_a_wrong_field(field: str, reason: str, message: str, told: str) -> None:
-    found = prediction.refusal_text(answer(422, f"ConfigMap web is invalid: {message}", (field, reason, message)))
+    found = refusals.text(answer(422, f"ConfigMap web is invalid: {message}", (field, reason, message)))
 
     assert found == told
 
@@ -52,21 +51,21 @@ def test_a_wrong_field(field: str, reason: str, message: str, told: str) -> None
 def test_what_a_webhook_says_is_not_repeated() -> None:
     error = answer(403, 'admission webhook "policy.example.org" denied the request: value s3cret is not allowed')
 
-    assert prediction.refusal_text(error) == "the webhook policy.example.org refuses it"
-    assert not prediction.is_for_want_of_dry_runs(error)
+    assert refusals.text(error) == "the webhook policy.example.org refuses it"
+    assert not isinstance(error, kube_errors.DryRunRefused)
 
 
 def test_a_webhook_without_dry_runs() -> None:
     error = answer(400, 'admission webhook "policy.example.org" does not support dry run')
 
-    assert prediction.refusal_text(error) == "the webhook policy.example.org takes no dry runs"
-    assert prediction.is_for_want_of_dry_runs(error)
+    assert refusals.text(error) == "the webhook policy.example.org takes no dry runs"
+    assert isinstance(error, kube_errors.DryRunRefused)
 
 
 def test_a_policy() -> None:
     said = "ValidatingAdmissionPolicy 'few.example.org' with binding 'all' denied request: s3cret is too much"
 
-    assert prediction.refusal_text(answer(422, said, ("", "", said))) == "the policy few.example.org refuses it"
+    assert refusals.text(answer(422, said, ("", "", said))) == "the policy few.example.org refuses it"
 
 
 def test_a_field_that_the_schema_does_not_have() -> None:
@@ -74,19 +73,35 @@ def test_a_field_that_the_schema_does_not_have() -> None:
         500, "failed to create typed patch object (a/b; v1, Kind=X): .spec.wrong: field not declared in schema"
     )
 
-    assert prediction.refusal_text(error) == "spec.wrong: field not declared in schema"
+    assert refusals.text(error) == "spec.wrong: field not declared in schema"
 
 
 def test_anything_else_is_told_by_its_number() -> None:
     error = answer(400, "json: cannot unmarshal string s3cret", reason="BadRequest")
 
-    assert prediction.refusal_text(error) == "the server refuses it: 400 BadRequest"
+    assert refusals.text(error) == "the server refuses it: 400 BadRequest"
 
 
 def test_a_conflict_names_the_owners_of_the_first_fields() -> None:
     causes = [(f".data.{name}", "FieldManagerConflict", 'conflict with "terraform"') for name in "abcd"]
     error = answer(409, "Apply failed with 4 conflicts", *causes, reason="Conflict")
 
-    assert prediction.refusal_text(error) == (
+    assert refusals.text(error) == (
         "in conflict: terraform owns data.a, terraform owns data.b, terraform owns data.c and 1 more"
     )
+
+
+def test_a_webhook_that_does_not_answer() -> None:
+    said = 'Internal error occurred: failed calling webhook "policy.example.org": failed to call webhook: refused'
+
+    assert refusals.silent_webhook(answer(500, said)) == "policy.example.org"
+    assert refusals.silent_webhook(answer(500, "failed calling webhook: refused")) == "unknown"
+    assert refusals.silent_webhook(answer(500, "etcd is away")) == ""
+    assert refusals.silent_webhook(answer(400, said)) == ""
+
+
+def test_a_namespace_that_is_being_deleted() -> None:
+    said = "unable to create new content in namespace shop because it is being terminated"
+
+    assert refusals.is_for_an_ending_namespace(answer(403, said))
+    assert not refusals.is_for_an_ending_namespace(answer(403, "not you"))

@@ -7,7 +7,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main
-from firstlight.commands.doctor import cluster_access, command
+from firstlight.commands.doctor import actions
 from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Owner, Phase, Side
@@ -45,7 +45,7 @@ def test_one_word_is_a_cluster_or_something_in_it(
 ) -> None:
     one = platform(*clusters, components=(component("shop", "edge"), component("cert-manager", clusters[0])))
 
-    cluster, what = cluster_access._meant(one, *typed)
+    cluster, what = actions._meant(one, *typed)
 
     assert (cluster.name, what) == meant
 
@@ -54,10 +54,10 @@ def test_a_component_of_several_clusters_needs_one_named() -> None:
     one = platform("home", "edge", components=(component("shop", "home"), component("shop", "edge")))
 
     with pytest.raises(errors.UsageError, match="shop is in home, edge") as caught:
-        cluster_access._meant(one, "shop", "")
+        actions._meant(one, "shop", "")
     assert caught.value.hint == "Name the cluster first: firstlight doctor home shop"
     with pytest.raises(errors.UsageError, match="there is no cluster hmoe"):
-        cluster_access._meant(one, "hmoe", "")
+        actions._meant(one, "hmoe", "")
 
 
 def test_without_a_repo_there_is_only_the_kubeconfigs_cluster(
@@ -75,7 +75,7 @@ def test_only_what_began_since_then_or_nobody_knows_when() -> None:
     one = Symptom(code="r", severity=Severity.ERROR, layer=SymptomLayer.API, subject="a", message="x", since=100.0)
     causes = tuple(RootCause(symptom=dataclasses.replace(one, since=at)) for at in (100.0, 200.0, 0.0))
 
-    found = command._recent(Diagnosis(cluster="home", causes=causes), 150.0)
+    found = actions._recent(Diagnosis(cluster="home", causes=causes), 150.0)
 
     assert [each.symptom.since for each in found.causes] == [200.0, 0.0]
-    assert len(command._recent(Diagnosis(cluster="home", causes=causes), 0.0).causes) == 3
+    assert len(actions._recent(Diagnosis(cluster="home", causes=causes), 0.0).causes) == 3
