@@ -36,7 +36,7 @@ def cni(cluster: Cluster) -> Fact[str]:
     if unread := _unread(cluster, "flannel"):
         return unread
     if cluster.base is ConfigBase.GENERATED or _has(cluster, "cluster", "network"):
-        return _default(cluster, "flannel", "no CNI is set")
+        return _default(cluster, "flannel", "no CNI is set", is_in_all_versions=True)
     if has_documents(cluster):
         return fact.default("none", "Talos without KubeFlannelCNIConfig", place=cluster.place)
     line = versions.minor(cluster.talos)

@@ -53,7 +53,7 @@ NODE = {"apiVersion": "v1alpha1", "kind": "KubeNodeConfig"}
         (_cluster(LEGACY), "flannel", Standing.DEFAULT, False),
         (_cluster(NETWORKED, talos="v1.14.1"), "flannel", Standing.DEFAULT, True),
         (_cluster(base=ConfigBase.GENERATED, talos="v1.14.1"), "flannel", Standing.DEFAULT, True),
-        (_cluster(base=ConfigBase.GENERATED), "flannel", Standing.DEFAULT, False),
+        (_cluster(base=ConfigBase.GENERATED), "flannel", Standing.DEFAULT, True),
         (_cluster(base=ConfigBase.UNKNOWN), "flannel", Standing.UNKNOWN, False),
         (_cluster(LEGACY, network=Network(cni="none")), "none", Standing.READ, True),
         (

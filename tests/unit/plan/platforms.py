@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.document import yaml_reader
-from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
+from firstlight.model.cluster import Cluster, ConfigBase, Engine, Machine, MachineRole, Network
 from firstlight.model.component import (
     Certainty,
     Component,
@@ -95,6 +95,7 @@ def _cluster(name: str, spec: Mapping[str, Any]) -> Cluster:
         network=Network(
             cni=network.get("cni", ""), kube_proxy=network.get("kubeProxy"), core_dns=network.get("coreDns")
         ),
+        base=ConfigBase(spec.get("base", "generated")),
         talos=spec.get("talos", ""),
         kubernetes=spec.get("kubernetes", ""),
         schedules_on_control_planes=spec.get("schedulesOnControlPlanes"),

@@ -147,11 +147,6 @@ def remove_marks(text: str) -> str:
     return text.replace(_OPEN, "").replace(_CLOSE, "")
 
 
-def without_marks(text: str) -> str:
-    """A text without its marks."""
-    return _MARK.sub("", text)
-
-
 def restore(text: str, unknowns: Sequence[Unknown]) -> str:
     """A text with the actions back in the place of their marks."""
 

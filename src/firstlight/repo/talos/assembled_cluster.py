@@ -73,8 +73,9 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
 
 _BASES = (ConfigBase.WHOLE, ConfigBase.GENERATED)
 _HIDES = frozenset({
-    "cluster-unclear", "omni-file-missing", "omni-file-unreadable", "omni-yaml-wrong", "talm-chart-not-rendered", "talos-config-encrypted", "talos-file-missing",
-    "talos-template-hole", "talos-template-wrong",
+    "cluster-unclear", "omni-file-missing", "omni-file-unreadable", "omni-yaml-wrong", "talm-chart-not-rendered",
+    "talos-config-encrypted", "talos-file-missing", "talos-template-hole", "talos-template-not-yaml",
+    "talos-template-wrong",
 })  # fmt: skip
 """Codes of what may hide any part of a machine config."""
 

@@ -20,6 +20,7 @@ from firstlight.repo.work_tree import WorkTree
 JINJA = (".j2", ".jinja", ".jinja2")
 GO = (".tpl", ".tmpl", ".gotmpl")
 
+_INCLUDES = re.compile(r"\{%[-+]?\s*(include|import|from|extends)\b")
 _PATCH = re.compile(r"(?<!\$)\$patch\b")
 _VARIABLE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<braced>[A-Za-z_]\w*)(?P<rest>:?[-=+?][^{}]*)?\}|(?P<bare>[A-Za-z_]\w*))"
@@ -133,6 +134,7 @@ def _jinja(tree: WorkTree, path: str) -> TalosFile:
     except JinjaError as error:
         broken = Diagnostic.error("talos-template-wrong", f"this is no template: {error}", at=Place(path, error.line))
         return TalosFile(path, diagnostics=(*diagnostics, broken), is_template=True)
+    diagnostics += _holes(path, text)
     if found.missing:
         first = min(lines[0] for lines in found.missing.values())
         listed = ", ".join(f"{name} ({_lines(lines)})" for name, lines in found.missing.items())
@@ -174,7 +176,6 @@ def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Diagnostic, ..
 def _from_skeleton(
     path: str, found: Skeleton, diagnostics: tuple[Diagnostic, ...], *, rendered: str | None = None
 ) -> TalosFile:
-    diagnostics = (*diagnostics, *_holes(path, found))
     contents = yaml_reader.read(found.text.encode(errors="replace"), path)
     documents, problems = contents.documents, contents.diagnostics
     if rendered is not None:
@@ -185,13 +186,12 @@ def _from_skeleton(
     )
 
 
-def _holes(path: str, found: Skeleton) -> Iterator[Diagnostic]:
-    """Lines that are nothing but an unknown value: they may hold any document or field."""
-    for number, line in enumerate(found.text.split("\n"), 1):
-        if unknown_values.has_mark(line) and not unknown_values.without_marks(line).strip(" -"):
-            source = unknown_values.restore(line, found.unknowns).strip()
-            message = f"this line is whatever {source} comes to, which may be any part of a config"
-            yield Diagnostic.unknown("talos-template-hole", message, at=Place(path, number))
+def _holes(path: str, text: str) -> Iterator[Diagnostic]:
+    """Tags that put another file here: it may hold any document or field."""
+    for match in _INCLUDES.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        message = f"the template takes in another file ({match[1]}), which is not read"
+        yield Diagnostic.unknown("talos-template-hole", message, at=Place(path, line))
 
 
 def _with_places(rendered: tuple[YamlDocument, ...], templates: tuple[YamlDocument, ...]) -> tuple[YamlDocument, ...]:

@@ -153,15 +153,17 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
         )
     contents = config.inside(text, *steps, key)
     objects, wrong = objects_in(contents)
-    assert isinstance(listed.source, Embedded)
+    size = len(config.shown(text).encode(errors="replace"))
+    is_written = bool(document.text)
+    made = "" if is_written else "an expression makes it"
     return dataclasses.replace(
         listed,
-        source=dataclasses.replace(listed.source, size=len(config.shown(text).encode(errors="replace"))),
+        source=dataclasses.replace(source, size=size) if is_written else Unresolved(text=name, reason=made),
         objects=tuple(_shown(config, each.id) for each in objects),
         stated=tuple(objects),
         version=version_of((each.value for each in objects), name),
         text=text,
-        doubt=_doubt(config, text, *steps, key),
+        doubt=_doubt(config, text, *steps, key) or made,
         diagnostics=(*diagnostics, *contents.diagnostics, *wrong),
     )
 
