@@ -28,8 +28,6 @@ _NOUN = "model/diagnostic.py"
 """Where the constructors are, which are told apart by their class."""
 OTHERS = ("lab/",)
 """Where codes are those of other programs."""
-OPEN = "?"
-"""What stands for a code that nobody has named yet."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)

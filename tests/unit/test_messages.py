@@ -22,13 +22,12 @@ ALLOWED = {
     ("lab/standins/standin_vaults.py", "counts.get(item.title, 0)"): "the title of an item in 1Password",
     ("lab/standins/standin_vaults.py", "counts[item.title]"): "the title of an item in 1Password",
     ("lab/standins/connect.py", "item.title == value"): "the title of an item in 1Password",
-    ("repo/changes/file_documents.py", "_LINE.search(str(error))"): "tomllib tells the line in its message alone",
     ("repo/move_edits/move_proposal.py", "entry.get('why') != wish.why"): "the why of a declaration is data",
 }
 """File and branch, and why it may be there."""
 BUDGET: dict[str, int] = {
     "commands/audit": 2,
-    "commands/audit/checks": 19,
+    "commands/audit/checks": 4,
     "commands/change": 2,
     "commands/change/cni": 1,
     "commands/decide": 1,
@@ -41,15 +40,8 @@ BUDGET: dict[str, int] = {
     "commands/recover": 1,
     "commands/render": 1,
     "gates": 3,
-    "plan": 5,
+    "plan": 2,
     "render": 1,
-    "render/inline": 2,
-    "repo": 2,
-    "repo/argocd": 1,
-    "repo/changes": 1,
-    "repo/join": 2,
-    "repo/scripts": 1,
-    "repo/talos": 1,
 }
 """Branches that wait to be mended, by package. It only shrinks."""
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from firstlight.commands.demo import command
+from firstlight.commands.demo import demo
 from firstlight.commands.rehearse import chart_copies, lab_mapping
 from firstlight.model.diagnostic import Severity
 from firstlight.plan import build
@@ -43,6 +43,6 @@ def test_its_charts_are_those_of_the_catalogue() -> None:
         for each in chart_copies.uses(platform, "home")
     }
     catalogue = workshop.here().catalogue
-    versions = {name.partition("-chart")[0]: catalogue.get_content(name).version for name in command.CHARTS}
+    versions = {name.partition("-chart")[0]: catalogue.get_content(name).version for name in demo.CHARTS}
 
     assert wanted == versions

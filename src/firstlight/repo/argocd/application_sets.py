@@ -46,7 +46,7 @@ def applications(one: Definition, scope: ReadScope) -> GeneratedApplications:
             if name in found and not made.is_template:
                 diagnostics.append(
                     Diagnostic.error(
-                        "argocd-applications-same-name",
+                        "name-of-two-owners",
                         f"the ApplicationSet makes two Applications named {name}",
                         at=one.place,
                     )

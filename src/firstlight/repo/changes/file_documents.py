@@ -2,12 +2,10 @@
 
 import dataclasses
 import posixpath
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firstlight.document import yaml_reader
+from firstlight.document import toml_reader, yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
@@ -23,7 +21,6 @@ from firstlight.repo.talos.template_tags import JinjaError
 from firstlight.repo.work_tree import WorkTree
 
 _YAML = {"Kustomization", "talosconfig"}
-_LINE = re.compile(r"\(at line (\d+)")
 
 
 def documents_of_file(
@@ -71,10 +68,9 @@ def _restored(value: Any, unknowns: Sequence[Unknown]) -> Any:
 
 def _toml(tree: WorkTree, path: str) -> tuple[tuple[YamlDocument, ...] | None, Diagnostic | None]:
     try:
-        value = tomllib.loads(tree.text(path) or "")
-    except tomllib.TOMLDecodeError as error:
-        line = _LINE.search(str(error))
-        return None, Diagnostic.error("toml-wrong", str(error)[:200], at=Place(path, int(line[1]) if line else 0))
+        value = toml_reader.read(tree.text(path) or "")
+    except toml_reader.TomlUnreadable as error:
+        return None, Diagnostic.error("toml-wrong", str(error)[:200], at=Place(path, error.line))
     return (YamlDocument(path, 1, 0, value, ""),), None
 
 

@@ -2,10 +2,10 @@
 
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.document import toml_reader
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect, shell_of_text
@@ -37,12 +37,11 @@ class MiseReader:
         if text is None or "[tasks" not in text or len(text) > MAX_SIZE:
             return
         try:
-            value = tomllib.loads(text.replace("\r\n", "\n"))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            found = re.search(r"line (\d+)", str(error))
-            place = Place(path, int(found[1]) if found else 0)
+            value = toml_reader.read(text)
+        except toml_reader.TomlUnreadable as error:
+            place = Place(path, error.line)
             self.diagnostics.append(
-                Diagnostic.error("mise-file-wrong", "this is not TOML, so its tasks are not known", at=place)
+                Diagnostic.error("toml-wrong", "this is not TOML, so its tasks are not known", at=place)
             )
             return
         tasks = value.get("tasks")

@@ -73,7 +73,7 @@ def _read(text: str, outer: YamlDocument, steps: tuple[Step, ...], lines: tuple[
         for each in found.documents
     )
     diagnostics = tuple(
-        dataclasses.replace(each, places=(Place(outer.path, _line(lines, each.place.line)),))
+        dataclasses.replace(each, places=tuple(Place(outer.path, _line(lines, one.line)) for one in each.places))
         for each in found.diagnostics
     )
     return EmbeddedContents(documents, diagnostics)

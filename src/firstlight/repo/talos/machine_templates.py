@@ -7,10 +7,10 @@ expression can make it fill the memory or overflow the stack, so only tame expre
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.document import toml_reader
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo import go_template
@@ -89,11 +89,10 @@ def jinja_settings(tree: WorkTree, path: str) -> tuple[JinjaSettings, list[Diagn
 
 def _settings(tree: WorkTree, file: str) -> tuple[JinjaSettings, list[Diagnostic]]:
     try:
-        found = tomllib.loads(tree.text(file) or "")
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        place = Place(file, int(line[1]) if line else 0)
-        return JinjaSettings(), [Diagnostic.error("minijinja-settings-wrong", f"this is no TOML: {error}", at=place)]
+        found = toml_reader.read(tree.text(file) or "")
+    except toml_reader.TomlUnreadable as error:
+        place = Place(file, error.line)
+        return JinjaSettings(), [Diagnostic.error("toml-wrong", f"this is no TOML: {error}", at=place)]
     table, defines = found.get("syntax"), found.get("defines")
     given = {key.replace("-", "_"): str(value) for key, value in (table if isinstance(table, dict) else {}).items()}
     fields = {field.name for field in dataclasses.fields(JinjaSyntax)}

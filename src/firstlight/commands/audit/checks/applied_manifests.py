@@ -30,6 +30,8 @@ _SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*
 _TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
 _OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
 _NO_OBJECTS = ("kustomize.config.k8s.io", talos_names.DOMAIN, talos_names.OMNI_DOMAIN)
+_LEADS_ANYWHERE = {"argocd-applications-unknown", "flux-path-variable-unknown", "flux-resource-set-not-followed"}
+"""What may apply any directory of the repo."""
 _SHOWN = 10
 
 Found = tuple[ObjectId, Place]
@@ -58,7 +60,7 @@ def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
             groups[_highest(path, living)][path] = objects
     off = _turned_off(scene) if groups else frozenset()
     is_sure = not any(
-        _leads_anywhere(each.message) for each in scene.platform.diagnostics if each.severity is Severity.UNKNOWN
+        each.code in _LEADS_ANYWHERE for each in scene.platform.diagnostics if each.severity is Severity.UNKNOWN
     )
     for directory, found in sorted(groups.items()):
         is_meant = off.issuperset(found)
@@ -179,14 +181,6 @@ def _highest(path: str, living: frozenset[str]) -> str:
     return own
 
 
-def _leads_anywhere(message: str) -> bool:
-    """Whether a diagnostic tells of something that may apply any directory of the repo."""
-    return (
-        message.startswith(("the Applications of", flux_names.RESOURCE_SET))
-        or "has a variable that is not known" in message
-    )
-
-
 def _finding(
     rule: AuditRule, directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool
 ) -> Finding:
@@ -210,10 +204,6 @@ def _finding(
 # What two things of one engine apply at once, so that neither knows whose it is.
 
 
-_IN_TURN = "Flux applies them in turn"
-"""What the reader of Flux says of two Kustomizations or HelmReleases of one name."""
-_TWICE = "makes two Applications named"
-_AT = re.compile(r" at (\S+?):\d+")
 _TWO_OWNERS_SHOWN = 5
 
 
@@ -270,9 +260,9 @@ def _pair(rule: AuditRule, scene: PlatformView, found: list[tuple[AppliedObject,
 def names_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two Kustomizations, HelmReleases or Applications of one name, and two HelmReleases of one Helm release."""
     for diagnostic in scene.platform.diagnostics:
-        if _IN_TURN in diagnostic.message or _TWICE in diagnostic.message:
+        if diagnostic.code == "name-of-two-owners":
             said = diagnostic.message.replace(", and ", ": ")
-            paths = [diagnostic.place.path, *_AT.findall(diagnostic.message)]
+            paths = [each.path for each in diagnostic.places]
             yield rule.finding(said, at=diagnostic.place, clusters=_clusters(scene, paths))
     for cluster in scene.clusters:
         releases: dict[tuple[str, str], tuple[str, Evidence]] = {}

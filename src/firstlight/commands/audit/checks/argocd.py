@@ -13,13 +13,9 @@ from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_HEALTH = "a sync wave of Applications does not wait"
-_ROOTLESS = "sync waves order nothing here"
-_IDLE = (
-    _ROOTLESS,
-    "a sync wave on the Applications of an ApplicationSet orders nothing",
-    "a kustomization replaces this sync wave",
-)
+_HEALTH = "waves-without-health"
+_ROOTLESS = "argocd-waves-without-parent"
+_IDLE = (_ROOTLESS, "argocd-wave-on-generated", "argocd-wave-replaced")
 """What the reader of Argo CD says of waves."""
 
 Waved = tuple[Component, Origin, int]
@@ -35,15 +31,15 @@ def waves_idle(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     yield from _said(rule, scene, _IDLE)
 
 
-def _said(rule: AuditRule, scene: PlatformView, starts: tuple[str, ...]) -> Iterator[Finding]:
+def _said(rule: AuditRule, scene: PlatformView, codes: tuple[str, ...]) -> Iterator[Finding]:
     found: dict[str, list[Diagnostic]] = {}
     for diagnostic in scene.platform.diagnostics:
-        if diagnostic.message.startswith(starts):
+        if diagnostic.code in codes:
             found.setdefault(diagnostic.message, []).append(diagnostic)
     for message, (first, *more) in found.items():
         evidence = tuple(Evidence("and here", each.place) for each in more)
         # The Application that brings them may be made elsewhere: by hand, by Terraform, by a chart.
-        severity = Severity.NOTE if message.startswith(_ROOTLESS) else None
+        severity = Severity.NOTE if first.code == _ROOTLESS else None
         yield rule.finding(message, at=first.place, fix=first.fix, evidence=evidence, severity=severity)
 
 
@@ -62,7 +58,7 @@ def waves_early(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 
 
 def _applications(rule: AuditRule, scene: PlatformView, group: list[Waved]) -> Iterator[Finding]:
-    waits = not any(each.message.startswith(_HEALTH) for each in scene.platform.diagnostics)
+    waits = not any(each.code == _HEALTH for each in scene.platform.diagnostics)
     for component, origin, wave in group:
         # A thing that comes with another one in an earlier wave is there in time.
         for what, shown, who in _needs(scene, component, origin, group):

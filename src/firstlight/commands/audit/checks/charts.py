@@ -184,11 +184,9 @@ def crds_applied_client_side(rule: AuditRule, scene: PlatformView) -> Iterator[F
 # Values that a chart does not know, and keys that are given twice.
 
 
-_TWICE = re.compile(r"^(?P<key>\S+) is given twice, first in line (?P<line>\d+)")
 _WHOLE = re.compile(r"\.Values(?![\w.])|\$\.Values(?![\w.])")
 _CALLS = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
 _DEFINES = re.compile(r"\bdefine\s+\"([^\"]+)\"")
-_Said = tuple[Diagnostic, re.Match[str]]
 _GLOBAL = {"global", "tags", "nameOverride", "fullnameOverride"}
 
 
@@ -227,13 +225,13 @@ def _dropped(
     path: str,
     keys: tuple[str, ...],
     *,
-    said: Iterable[_Said],
+    said: Iterable[Diagnostic],
 ) -> Iterator[Finding]:
     """The same in a key that is given again further down, so that it is not among the values."""
-    for diagnostic, match in said:
-        if diagnostic.place.path != layer.file or match["key"] != path:
+    for diagnostic in said:
+        if diagnostic.place.path != layer.file or diagnostic.subject != path:
             continue
-        first = int(match["line"])
+        first = diagnostic.places[1].line
         lines = (scene.files.text(layer.file) or "").splitlines()
         width = len(lines[first - 1]) - len(lines[first - 1].lstrip())
         end = next((n for n, line in enumerate(lines[first:], first) if _ends(line, width)), len(lines))
@@ -292,16 +290,16 @@ def _mentioned(scene: PlatformView, chart: ChartSource) -> tuple[set[str], str] 
 
 def values_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Keys that stand twice in one mapping."""
-    for diagnostic, match in _twice(scene):
+    for diagnostic in _twice(scene):
         yield rule.finding(
             diagnostic.message,
             at=diagnostic.place,
             fix=f"Keep one of them; what counts today is the one in line {diagnostic.place.line}.",
-            key=f"{match['key']} is given twice",
+            key=f"{diagnostic.subject} is given twice",
         )
 
 
-def _twice(scene: PlatformView) -> Iterator[_Said]:
+def _twice(scene: PlatformView) -> Iterator[Diagnostic]:
     """What the readers say of that, and what files with values say that no reader has opened."""
     files = {
         layer.file
@@ -311,8 +309,8 @@ def _twice(scene: PlatformView) -> Iterator[_Said]:
     }
     read = (diagnostic for path in sorted(files) for diagnostic in _said(scene, path))
     for diagnostic in sorted({*scene.platform.diagnostics, *read}):
-        if match := _TWICE.match(diagnostic.message):
-            yield diagnostic, match
+        if diagnostic.code == "key-given-twice":
+            yield diagnostic
 
 
 def _said(scene: PlatformView, path: str) -> tuple[Diagnostic, ...]:

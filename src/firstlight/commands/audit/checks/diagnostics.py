@@ -9,24 +9,41 @@ from firstlight.model.finding import Finding
 from firstlight.model.platform import Platform
 from firstlight.repo.platform_view import PlatformView
 
-_ELSEWHERE = (
-    "is given twice",
-    "applies what",
-    "Flux applies them in turn",
-    "makes two Applications named",
-    "replaces this sync wave",
-    "a sync wave of Applications does not wait",
-    "sync waves order nothing here",
-    "a sync wave on the Applications of an ApplicationSet orders nothing",
-    "leads in a circle",
-    "which nothing deploys in",
-    "unencrypted Talos secrets in Git",
-    "ignored files are read too",
-)
+_ELSEWHERE = {
+    "argocd-wave-on-generated",
+    "argocd-wave-replaced",
+    "argocd-waves-without-parent",
+    "depends-on-circle",
+    "ignored-files-read",
+    "key-given-twice",
+    "kustomize-circle",
+    "link-circular",
+    "missing-need",
+    "name-of-two-owners",
+    "object-of-two-owners",
+    "talos-secrets-in-clear",
+    "waves-without-health",
+}
 """What other rules speak of, and what is no fault of a file."""
-_NEEDS_ALL = re.compile(r"^no object is called .* for the patch$")
-"""A patch may be for what a remote base brings."""
-_OURS = re.compile(r"which cluster|a cluster cannot be called|left out\b|more than \d")
+_OURS = {
+    "argocd-applications-too-deep",
+    "argocd-too-many-applications",
+    "cluster-name-wrong",
+    "cluster-unclear",
+    "file-not-regular",
+    "file-too-large",
+    "flux-cluster-too-large",
+    "flux-substitution-too-large",
+    "helmfile-too-large",
+    "just-too-many-files",
+    "kustomize-too-large",
+    "name-not-printable",
+    "path-too-deep",
+    "talhelper-too-many-addresses",
+    "taskfile-too-many-includes",
+    "yaml-aliases-too-large",
+    "yaml-too-large",
+}
 """What only we cannot tell or do not read to the end: no tool refuses it."""
 _LONGEST = 500
 """Characters of a message that are looked at: it may name whatever stands in a file."""
@@ -46,21 +63,22 @@ def doubtful(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 
 def unread(platform: Platform) -> Iterator[str]:
     """What only we have not read, as an audit says it: nobody may take silence about it for praise."""
-    seen = [each for each in platform.diagnostics if each.severity in _GRADES and _OURS.search(each.message)]
+    seen = [each for each in platform.diagnostics if each.severity in _GRADES and each.code in _OURS]
     for first, *others in _together(seen):
         more = f", and {len(others)} more like it" if others else ""
         yield f"{first.place}: {first.message}{more}"
 
 
 def _findings(rule: AuditRule, scene: PlatformView, severity: Severity) -> Iterator[Finding]:
-    remote = {each.place.path for each in scene.platform.diagnostics if "is elsewhere, and not fetched" in each.message}
+    remote = {each.place.path for each in scene.platform.diagnostics if each.code == "kustomize-resource-remote"}
     kept = [
         each
         for each in scene.platform.diagnostics
         if each.severity is severity
-        and not any(other in each.message for other in _ELSEWHERE)
-        and not _OURS.search(each.message)
-        and not (_NEEDS_ALL.match(each.message) and each.place.path in remote)
+        and each.code not in _ELSEWHERE
+        and each.code not in _OURS
+        # A patch may be for what a remote base brings.
+        and not (each.code == "kustomize-patch-target-missing" and each.place.path in remote)
     ]
     for same in _together(kept):
         yield _finding(rule, same)

@@ -171,5 +171,5 @@ def _raw(scene: PlatformView, stated: Stated) -> Any:
 
 def _has_remote(scene: PlatformView, directory: str) -> bool:
     """Whether a directory takes something from elsewhere, which may be what is patched."""
-    remote = {each.place.path for each in scene.platform.diagnostics if "is elsewhere, and not fetched" in each.message}
+    remote = {each.place.path for each in scene.platform.diagnostics if each.code == "kustomize-resource-remote"}
     return bool(remote and remote & gitops_tree.reached_files(scene.files, [directory]))

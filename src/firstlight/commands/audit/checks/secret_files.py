@@ -21,8 +21,7 @@ from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.secrecy.clear_secrets import is_placeholder
 
-TALOS_SECRETS = "unencrypted Talos secrets in Git"
-"""How the reader of Talos files begins what it says of them."""
+_TALOS_SECRETS = "talos-secrets-in-clear"
 _MOST = 5
 _RULES = (".sops.yaml", ".sops.yml")
 _NO_SECRET = ("ENC[", "${", "{{", "op://", "ref+", "vault:", "$(", "<")
@@ -39,7 +38,7 @@ _TEXTS = (
 def talos_secrets(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's own secrets in clear."""
     for diagnostic in scene.platform.diagnostics:
-        if diagnostic.message.startswith(TALOS_SECRETS):
+        if diagnostic.code == _TALOS_SECRETS:
             yield rule.finding(diagnostic.message, at=diagnostic.place, fix=diagnostic.fix)
 
 
@@ -52,7 +51,7 @@ def secrets_in_clear(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 
 def _told(scene: PlatformView) -> frozenset[str]:
     """Files whose secrets other rules tell of."""
-    talos = [each.place.path for each in scene.platform.diagnostics if each.message.startswith(TALOS_SECRETS)]
+    talos = [each.place.path for each in scene.platform.diagnostics if each.code == _TALOS_SECRETS]
     return frozenset([*talos, *(each.place.path for each in scene.clear_secrets)])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main
-from firstlight.commands.owners import command, text
+from firstlight.commands.owners import look, text
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import Flaw, Flawed, ObjectOwner, OwnedObject, OwnerMap, Party
 
@@ -50,23 +50,23 @@ def declare(repo: Path, *names: str) -> None:
 
 
 def test_without_a_repo_the_way_is_enough(repo: Path, kubeconfig: Path) -> None:
-    scene = command._scene("", None, kubeconfig=kubeconfig, context="")
+    scene = look._scene("", None, kubeconfig=kubeconfig, context="")
     assert (scene.name, scene.platform, scene.config.server) == ("127.0.0.1:1", None, "https://127.0.0.1:1")
 
 
 def test_the_only_cluster_of_a_repo_is_meant(repo: Path, kubeconfig: Path) -> None:
     declare(repo, "infra")
-    scene = command._scene("", None, kubeconfig=kubeconfig, context="")
+    scene = look._scene("", None, kubeconfig=kubeconfig, context="")
     assert scene.name == "infra"
     assert scene.platform is not None
 
 
 def test_a_way_to_one_of_several_says_nothing_of_which(repo: Path, kubeconfig: Path) -> None:
     declare(repo, "infra", "apps")
-    assert command._scene("", None, kubeconfig=kubeconfig, context="home").platform is None
-    assert command._scene("apps", None, kubeconfig=kubeconfig, context="").name == "apps"
+    assert look._scene("", None, kubeconfig=kubeconfig, context="home").platform is None
+    assert look._scene("apps", None, kubeconfig=kubeconfig, context="").name == "apps"
     with pytest.raises(errors.UsageError, match="which cluster"):
-        command._scene("", None, kubeconfig=None, context="")
+        look._scene("", None, kubeconfig=None, context="")
 
 
 def test_a_cluster_that_no_repo_has(repo: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,8 +81,8 @@ def test_what_could_not_be_read_is_not_checked() -> None:
         flaws=(Flawed(Flaw.ORPHAN, "made with kubectl"),),
     )  # fmt: skip
     unread = OwnerMap(cluster="infra", objects=(), unread=("Secret (v1): forbidden",))
-    assert command.exit_code(nothing, nothing) == 0
-    assert command.exit_code(unread, unread) == 1
-    assert command.exit_code(unread, OwnerMap(cluster="infra", objects=(flawed,))) == 2
+    assert look.exit_code(nothing, nothing) == 0
+    assert look.exit_code(unread, unread) == 1
+    assert look.exit_code(unread, OwnerMap(cluster="infra", objects=(flawed,))) == 2
     assert text.title(unread) == "infra   0 objects, no flaws in what could be read"
     assert text.title(nothing) == "infra   0 objects, no flaws"
