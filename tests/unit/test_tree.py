@@ -15,7 +15,8 @@ ENGINE_NAMES = {"adapter", "roots", "marks", "verdicts", "manifests"}
 """File names that mean the same in the package of every engine."""
 MOST = 3
 LAZY_PACKAGES = {
-    "aiohttp", "yarl", "cryptography", "jsonschema_rs", "minijinja", "msgspec", "re2", "celpy",
+    "aiohttp", "yarl", "cryptography", "jsonschema_rs", "minijinja", "msgspec", "re2", "celpy", "tree_sitter",
+    "tree_sitter_hcl",
 }  # fmt: skip
 """Slow to import, and not needed by every call of those who use them."""
 LAZY_MODULES = {"cli/main.py", "cli/lazy_group.py", "clients/kube/__init__.py", "api.py"}

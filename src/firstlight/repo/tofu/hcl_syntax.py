@@ -4,11 +4,12 @@ import dataclasses
 import functools
 import textwrap
 from collections.abc import Iterator, Sequence
-
-import tree_sitter
-import tree_sitter_hcl
+from typing import TYPE_CHECKING
 
 from firstlight.repo.tofu.hcl_values import Node, line_of, text_of
+
+if TYPE_CHECKING:
+    import tree_sitter
 
 FILE_SIZE = 2_000_000
 """Bytes of a file; the largest modules have some ten thousand."""
@@ -18,7 +19,10 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
 
 
 @functools.cache
-def _parser() -> tree_sitter.Parser:
+def _parser() -> "tree_sitter.Parser":
+    import tree_sitter  # most repos have no such file
+    import tree_sitter_hcl
+
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_hcl.language()))
 
 

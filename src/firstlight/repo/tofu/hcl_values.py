@@ -6,9 +6,7 @@ A value is what JSON has, or ``Unknown``. A text of which a part is not known ha
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
-
-import tree_sitter
+from typing import TYPE_CHECKING, Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.place import Place
@@ -82,7 +80,10 @@ class HclDocument(YamlDocument):
         return found
 
 
-Node = tree_sitter.Node
+if TYPE_CHECKING:
+    from tree_sitter import Node as Node
+else:
+    Node = object  # imported only by repos that have such files
 
 
 def text_of(node: Node) -> str:

@@ -24,7 +24,8 @@ def plan_problems(
     for cluster, plan in scene.plans.items():
         for problem in plan.problems:
             if problem.code in rules:
-                yield problem_finding(rule, problem, cluster, scene, severity=severity)
+                # A plan knows how sure it is: what rests on a default that may not hold is milder there.
+                yield problem_finding(rule, problem, cluster, scene, severity=severity or problem.severity)
 
 
 def problem_finding(
