@@ -15,8 +15,8 @@ from firstlight.commands.move import lab_rehearsal
 from firstlight.commands.move import text as move_text
 from firstlight.commands.move.lab_rehearsal import RehearsedMove
 from firstlight.commands.move.move_proposal import ProposedMove, ProposedRelocation
-from firstlight.commands.rehearse import given_charts, lab_kit, lab_mapping, rehearse
-from firstlight.commands.rehearse.given_charts import GivenChart
+from firstlight.commands.rehearse import chart_copies, lab_kit, lab_mapping, rehearse
+from firstlight.commands.rehearse.chart_copies import GivenChart
 from firstlight.drawing import table
 from firstlight.execute.loop import RunResult
 from firstlight.execute.means import Means, RunRequest
@@ -54,7 +54,7 @@ def rehearsed(
         errors.Refused: A cluster cannot be rehearsed, or does not come up as it is now.
     """
     platform = which_repo.platform(root)
-    given = given_charts.read(charts) if charts else ()
+    given = chart_copies.read(charts) if charts else ()
     git = program_path.find("git")
     if git is None:
         raise errors.ToolError("to rehearse a move needs git", hint="Install git.")

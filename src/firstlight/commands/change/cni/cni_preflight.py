@@ -10,8 +10,8 @@ from firstlight.document.within import at
 from firstlight.model.decision import ChangeCheck, CheckState, Moment
 from firstlight.model.verdict import Passed, Verdict
 from firstlight.model.versions import minor
-from firstlight.plan import product_tables, version_bump, version_matrix
-from firstlight.plan.product_tables import DroppedCiliumFeature
+from firstlight.plan import version_bump, version_matrix, well_known
+from firstlight.plan.well_known import DroppedCiliumFeature
 
 _FEW = 5
 _COMPATIBILITY = "upgradeCompatibility"
@@ -51,13 +51,13 @@ def checks(sight: CniSurvey) -> tuple[ChangeCheck, ...]:
 
 def dropped_kinds() -> frozenset[tuple[str, str]]:
     """Groups and kinds that some version drops: whoever looks at a cluster looks for these."""
-    split = (each.kind.split("/") for each in product_tables.dropped_cilium_features() if each.kind)
+    split = (each.kind.split("/") for each in well_known.dropped_cilium_features() if each.kind)
     return frozenset((each[0], each[-1]) for each in split)
 
 
 def value_paths() -> tuple[tuple[str, ...], ...]:
     """The ways to the values that are asked for."""
-    dropped = product_tables.dropped_cilium_features()
+    dropped = well_known.dropped_cilium_features()
     return (*(tuple(each.value.split(".")) for each in dropped if each.value), (_COMPATIBILITY,))
 
 
@@ -117,7 +117,7 @@ def _dropped(sight: CniSurvey) -> Iterator[ChangeCheck]:
         return
     found = [
         f"{told}; since {each.since}. {each.instead}"
-        for each in product_tables.dropped_cilium_features()
+        for each in well_known.dropped_cilium_features()
         if (minor(each.since) or (0, 0)) <= wanted
         for told in _uses(sight, each)
     ]

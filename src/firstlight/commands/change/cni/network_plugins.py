@@ -7,7 +7,7 @@ import functools
 from firstlight.model.component import Component
 from firstlight.model.source import ChartSource
 from firstlight.model.versions import Line, minor
-from firstlight.plan import cluster_facts, product_tables, version_bump
+from firstlight.plan import cluster_facts, version_bump, well_known
 
 CILIUM = "cilium"
 
@@ -30,7 +30,7 @@ class NetworkPlugin:
 @functools.cache
 def plugin_table() -> dict[str, NetworkPlugin]:
     """All that are known."""
-    return product_tables.read_table("cni_upgrades.yaml", dict[str, NetworkPlugin])
+    return well_known.read_table("cni_upgrades.yaml", dict[str, NetworkPlugin])
 
 
 def key_of(component: Component) -> str:
