@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli import exit_codes, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
+from firstlight.cli import output, which_cluster, which_repo
 from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.clients import talosctl
@@ -90,7 +90,7 @@ async def _applied(
             cluster=cluster, command=COMMAND, again=_again(cluster.name, names, asked, declared),
             stages=apply_stages(different, declared, asked), revision=declared.revision,
         )  # fmt: skip
-        return exit_codes.exit_code(await follow_walk(walk, world, means, yes=yes, form=form))
+        return (await follow_walk(walk, world, means, yes=yes, form=form)).exit_code
 
 
 def _again(cluster: str, names: tuple[str, ...], asked: NodeApplyOptions, declared: DeclaredConfigs) -> str:

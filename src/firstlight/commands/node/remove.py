@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from firstlight import errors
-from firstlight.cli import exit_codes, follow_run, output, which_cluster, which_repo
+from firstlight.cli import follow_run, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.output import Form
 from firstlight.commands.node import departure, machine_lookup, removal_stages, text
@@ -74,7 +74,7 @@ async def _departed(
     result = await follow_run.follow_walk(walk, world, means, yes=yes, form=form)
     if form == "text" and result.is_complete and not wishes.is_answer_needed:
         print("\n".join(text.still_declared_text(found)))
-    return exit_codes.exit_code(result)
+    return result.exit_code
 
 
 def same_options(wishes: NodeRemovalOptions) -> str:

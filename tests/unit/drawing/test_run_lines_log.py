@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from firstlight.drawing.run_log import BEAT, RunLog
+from firstlight.drawing.run_lines import BEAT, RunLog
 from firstlight.model.component import Phase
 from firstlight.model.event import Judged, RunStarted, StepBrief, StepEnded, StepStarted, Told, Writing
 

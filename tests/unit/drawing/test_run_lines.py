@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from firstlight.drawing import run_summary
+from firstlight.drawing import run_lines
 from firstlight.model import run_state
 from firstlight.model.component import Phase
 from firstlight.model.event import Event, RunEnded, RunStarted, StepBrief, StepEnded, StepStarted
@@ -21,7 +21,7 @@ TOLD: tuple[Event, ...] = (
 
 
 def shown(started: RunStarted, *told: Event) -> list[str]:
-    return run_summary.summary(run_state.fold((started, *told), is_alive=False), now=200, columns=80)
+    return run_lines.summary(run_state.fold((started, *told), is_alive=False), now=200, columns=80)
 
 
 def test_what_was_skipped_is_no_step_that_was_done() -> None:
