@@ -4,8 +4,8 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients.kube.kube_errors import FieldConflict
-from firstlight.execute.apply import object_difference
-from firstlight.execute.apply.object_difference import ObjectDifference
+from firstlight.execute.apply import object_survey
+from firstlight.execute.apply.object_survey import ObjectDifference
 from firstlight.model.rendition import Object
 
 
@@ -20,25 +20,23 @@ def difference(kind: str = "ConfigMap", **more: object) -> ObjectDifference:
      ("helm-controller", False), ("kube-controller-manager", False), ("argocd-controller", False), ("", False)],
 )  # fmt: skip
 def test_only_bootstraps_own_fields_are_taken(manager: str, is_own: bool) -> None:
-    assert object_difference.is_own_manager(manager, applied_by="flux") is is_own
+    assert object_survey.is_own_manager(manager, applied_by="flux") is is_own
 
 
 def test_everything_that_is_refused_is_named() -> None:
     conflicts = (FieldConflict(".data.a", "hpa"), FieldConflict(".data.b", "helm"))
     with pytest.raises(errors.Refused) as error:
-        object_difference.check_refusals([difference(conflicts=conflicts), difference(downgrade="it is older")])
+        object_survey.check_refusals([difference(conflicts=conflicts), difference(downgrade="it is older")])
     assert str(error.value).splitlines() == [
         "fields of ConfigMap b/a are owned by others, with other values: .data.a by hpa",
         "ConfigMap b/a would be downgraded: it is older",
     ]
-    object_difference.check_refusals([difference(conflicts=conflicts[1:])])
+    object_survey.check_refusals([difference(conflicts=conflicts[1:])])
 
 
 def test_webhooks_come_last_and_namespaces_first() -> None:
     kinds = ["ValidatingWebhookConfiguration", "Deployment", "Secret", "CustomResourceDefinition", "Namespace"]
-    ordered = [
-        those[0].object.id.kind for _, those in object_difference.stage_order([difference(each) for each in kinds])
-    ]
+    ordered = [those[0].object.id.kind for _, those in object_survey.stage_order([difference(each) for each in kinds])]
     assert ordered == kinds[::-1]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from firstlight.clients import command
-from firstlight.execute import git_state
-from firstlight.execute.git_state import GitState
+from firstlight.commands.up import git_state
+from firstlight.commands.up.git_state import GitState
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.diagnostic import Severity
 from firstlight.model.place import Place

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.clients.kube import concurrency
+from firstlight.clients.kube import exchange
 
 
 def test_it_grows_by_one_per_window_of_successes() -> None:
-    window = concurrency.RequestWindow()
+    window = exchange.RequestWindow()
 
     for _ in range(15):
         window = window.succeeded()
@@ -18,7 +18,7 @@ def test_it_grows_by_one_per_window_of_successes() -> None:
 
 
 def test_a_burst_of_refusals_halves_once() -> None:
-    window = concurrency.RequestWindow()
+    window = exchange.RequestWindow()
 
     for _ in range(16):
         window = window.congested(0)
@@ -29,12 +29,12 @@ def test_a_burst_of_refusals_halves_once() -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3))))
 def test_the_limit_stays_in_its_bounds_and_moves_in_small_steps(outcomes: list[tuple[bool, int]]) -> None:
-    window = concurrency.RequestWindow()
+    window = exchange.RequestWindow()
     for is_success, age in outcomes:
         before = window
         window = window.succeeded() if is_success else window.congested(max(0, window.epoch - age))
 
-        assert 1 <= window.limit <= concurrency.MOST
+        assert 1 <= window.limit <= exchange.MOST
         assert window.limit - before.limit <= 1
         assert window.limit >= before.limit // 2
         if not is_success and age and before.epoch:
@@ -43,16 +43,16 @@ def test_the_limit_stays_in_its_bounds_and_moves_in_small_steps(outcomes: list[t
 
 @given(st.integers(1, 64))
 def test_it_comes_back_after_any_decrease(limit: int) -> None:
-    window = concurrency.RequestWindow(limit=limit)
+    window = exchange.RequestWindow(limit=limit)
 
     for _ in range(64 * 64):
         window = window.succeeded()
 
-    assert window.limit == concurrency.MOST
+    assert window.limit == exchange.MOST
 
 
 async def test_no_more_than_the_limit_are_under_way_and_all_get_their_turn() -> None:
-    limiter = concurrency.RequestLimiter(concurrency.RequestWindow(limit=3, most=3))
+    limiter = exchange.RequestLimiter(exchange.RequestWindow(limit=3, most=3))
     most = 0
     order = []
 
@@ -70,7 +70,7 @@ async def test_no_more_than_the_limit_are_under_way_and_all_get_their_turn() -> 
 
 
 async def test_a_cancelled_one_leaves_its_place_to_the_next() -> None:
-    limiter = concurrency.RequestLimiter(concurrency.RequestWindow(limit=1, most=1))
+    limiter = exchange.RequestLimiter(exchange.RequestWindow(limit=1, most=1))
     release = asyncio.Event()
     done = []
 
@@ -91,7 +91,7 @@ async def test_a_cancelled_one_leaves_its_place_to_the_next() -> None:
 
 
 async def test_one_that_is_cancelled_as_its_turn_comes_passes_it_on() -> None:
-    limiter = concurrency.RequestLimiter(concurrency.RequestWindow(limit=1, most=1))
+    limiter = exchange.RequestLimiter(exchange.RequestWindow(limit=1, most=1))
     done = []
 
     async def work(number: int) -> None:
@@ -109,18 +109,18 @@ async def test_one_that_is_cancelled_as_its_turn_comes_passes_it_on() -> None:
 
 
 async def test_a_failing_request_gives_its_slot_back_and_changes_nothing() -> None:
-    limiter = concurrency.RequestLimiter()
+    limiter = exchange.RequestLimiter()
 
     with pytest.raises(ValueError, match="no"):
         async with limiter.slot():
             raise ValueError("no")
 
     assert limiter.under_way == 0
-    assert limiter.window == concurrency.RequestWindow()
+    assert limiter.window == exchange.RequestWindow()
 
 
 async def test_one_that_is_cancelled_as_somebody_leaves_is_cancelled_and_nothing_else() -> None:
-    limiter = concurrency.RequestLimiter(concurrency.RequestWindow(limit=1))
+    limiter = exchange.RequestLimiter(exchange.RequestWindow(limit=1))
 
     async def work() -> None:
         async with limiter.slot():

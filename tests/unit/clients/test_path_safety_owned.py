@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.clients import owned_file
+from firstlight.clients import path_safety
 
 
 def test_a_file_of_the_user_is_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    assert owned_file.read(path, what="it") is None
+    assert path_safety.read(path, what="it") is None
     path.write_bytes(b"content")
     path.chmod(0o644)
-    assert owned_file.read(path, what="it") == b"content"
-    assert owned_file.read(path, what="it", most=3) == b"con"
+    assert path_safety.read(path, what="it") == b"content"
+    assert path_safety.read(path, what="it", most=3) == b"con"
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
@@ -24,7 +24,7 @@ def test_a_file_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> N
     path.write_bytes(b"content")
     path.chmod(mode)
     with pytest.raises(errors.ConfigError, match="others can write it, so the list may not be yours") as caught:
-        owned_file.read(path, what="the list")
+        path_safety.read(path, what="the list")
     assert f"chmod 600 {path}" in caught.value.hint
 
 
@@ -35,9 +35,9 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     with pytest.raises(errors.ConfigError, match="others can write it"):
-        owned_file.read(path, what="it")
+        path_safety.read(path, what="it")
 
 
 def test_what_is_not_a_file_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="it cannot be read: Is a directory"):
-        owned_file.read(tmp_path, what="it")
+        path_safety.read(tmp_path, what="it")
