@@ -55,7 +55,7 @@ def evaluate(resource_set: Manifest, providers: Sequence[Manifest]) -> ResourceS
     inputs = _inputs(resource_set, providers)
     made: dict[ObjectId, Manifest] = {}
     reasons = dict.fromkeys(inputs.open)
-    wrong: dict[str, None] = {}
+    wrong: list[str] = []
     for one in inputs.sets:
         for template in _templates(resource_set):
             try:
@@ -65,10 +65,10 @@ def evaluate(resource_set: Manifest, providers: Sequence[Manifest]) -> ResourceS
             except NotKnownBeforeRun as error:
                 reasons[f"{error.name or 'a value'}: {error.reason}"] = None
             except (GoTemplateError, yaml.YAMLError) as error:
-                wrong[str(error)] = None
+                wrong.append(str(error))
     spec = flux_objects.spec(resource_set)
     manifests = tuple(flux_kustomizations.with_common_metadata(each, spec) for each in made.values())
-    return ResourceSetObjects(manifests, tuple(_said(resource_set, [*reasons], [*wrong])))
+    return ResourceSetObjects(manifests, tuple(_said(resource_set, [*reasons], wrong)))
 
 
 def _said(resource_set: Manifest, reasons: Sequence[str], wrong: Sequence[str]) -> Iterator[Diagnostic]:
