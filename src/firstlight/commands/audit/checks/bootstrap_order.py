@@ -111,7 +111,7 @@ def needs_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         for component in known.bootstrap:
             for need in component.missing:
                 # Of what Flux waits for, another rule speaks.
-                if not need.is_order and need.why != "dependsOn":
+                if not need.is_order and not need.is_awaited:
                     yield rule.finding(
                         f"{component.name} needs {need.id.partition('/')[2]}, which nothing deploys",
                         at=need.place,
