@@ -1,6 +1,6 @@
 """Every code of a diagnostic that stands in the source, found in the syntax tree, and the page that lists their cards.
 
-``python -m tests.codes`` writes docs/diagnostics.md.
+``python -m tests.codes`` writes docs/diagnostics.md, and into the cards the severities that are always the same.
 
 A code stands in the first argument of ``Diagnostic.error`` and its like, or in an argument or a field that is called
 ``code``. Which functions and classes have such an argument is found in the source, too.
@@ -310,5 +310,34 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(plain, width=100, break_long_words=False, break_on_hyphens=False)
 
 
+def severities() -> Mapping[str, str]:
+    """Return the severity of each code of which the source says the same wherever it stands."""
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    for each in scan().uses:
+        found[each.code].add(each.severity)
+    return {code: next(iter(each)) for code, each in found.items() if len(each) == 1 and each != {""}}
+
+
+def with_severities(text: str) -> str:
+    """Return a file of cards in which each has its severity below its title, if it has one."""
+    lines: list[str] = []
+    code, fixed = "", severities()
+    for line in text.splitlines(keepends=True):
+        if not line.startswith((" ", "#")):
+            code = line.partition(":")[0]
+        if not line.startswith("  severity:"):
+            lines.append(line)
+        if line.startswith("  title:") and code in fixed:
+            lines.append(f"  severity: {fixed[code]}\n")
+    return "".join(lines)
+
+
+def files() -> list[Path]:
+    """Return all files of cards whose severities stand in the source."""
+    return sorted(SOURCE.rglob(diagnostic_cards.FILE))
+
+
 if __name__ == "__main__":
+    for file in files():
+        file.write_text(with_severities(file.read_text()))
     PAGE.write_text(page())

@@ -37,11 +37,16 @@ def test_codes_are_written_out() -> None:
     assert codes.scan().built == ()
 
 
-@pytest.mark.parametrize("path", sorted(codes.SOURCE.rglob("diagnostics.yaml")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", codes.files(), ids=lambda path: path.parent.name)
 def test_cards_are_sorted(path: Path) -> None:
     listed = [each.code for each in diagnostic_cards.read(path.read_bytes(), home="")]
 
     assert listed == sorted(listed)
+
+
+@pytest.mark.parametrize("path", codes.files(), ids=lambda path: path.parent.name)
+def test_cards_say_how_bad_it_is_where_that_is_always_the_same(path: Path) -> None:
+    assert path.read_text() == codes.with_severities(path.read_text()), "make diagnostics"
 
 
 def test_cards_read_well() -> None:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "firstlight"
 FIXED_NAMES = {"__init__", "__main__", "command", "text", "data", "markdown", "page", "output_form"}
 """File names that mean the same in every room."""
-ENGINE_NAMES = {"adapter", "roots", "marks", "verdicts", "manifests"}
+ENGINE_NAMES = {"adapter", "roots", "verdicts", "manifests"}
 """File names that mean the same in the package of every engine."""
 MOST = 3
 LAZY_PACKAGES = {

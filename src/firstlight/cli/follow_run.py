@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
-from firstlight.cli import confirm as cli_confirm
 from firstlight.cli import screen
 from firstlight.cli.output import Form
-from firstlight.drawing import run_log, run_screen, run_summary, safe, table
+from firstlight.drawing import run_lines, run_screen, safe, table
 from firstlight.execute import walk as execute_walk
 from firstlight.execute.loop import RunResult
 from firstlight.execute.means import Means
@@ -93,7 +92,7 @@ class RunView:
         self._form = form
         self._live = form == "text" and screen.is_live(sys.stderr)
         self._screen = screen.Screen()
-        self._plain = run_log.RunLog()
+        self._plain = run_lines.RunLog()
         self._lock = threading.Lock()
         self._is_paused = False
         self._held: list[str] = []
@@ -144,7 +143,7 @@ class RunView:
                 self._draw()
             return
         self._screen.clear()
-        print("\n".join(run_summary.summary(self.state, now=time.time(), columns=table.terminal_columns())), flush=True)
+        print("\n".join(run_lines.summary(self.state, now=time.time(), columns=table.terminal_columns())), flush=True)
 
     def _draw(self) -> None:
         self._is_new, self._drawn = False, time.monotonic()
@@ -181,6 +180,6 @@ async def follow_walk(walk: Walk, world: World, means: Means, *, yes: bool, form
                 if yes:
                     return True
                 with progress.paused():
-                    return cli_confirm.agreed(danger)
+                    return screen.agreed(danger)
 
             return await execute_walk.run(walk, world, means, begun=begun, tell=progress.tell, confirm=confirm)

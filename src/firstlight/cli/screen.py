@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
+import click
+
 from firstlight.drawing import table
 
 BOLD = "1"
@@ -22,6 +24,11 @@ def styled(text: str, code: str) -> str:
     """A text for standard output in bold or colour, where there is a terminal that wants it."""
     wanted = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
+
+
+def agreed(danger: str) -> bool:
+    """Ask a person at a terminal before something that cannot be undone; nobody there means no."""
+    return sys.stdin.isatty() and click.confirm(f"{danger}\nGo on?", default=False, err=True)
 
 
 @contextlib.contextmanager

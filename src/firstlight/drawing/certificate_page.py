@@ -4,7 +4,6 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.drawing import certificate_text, safe
-from firstlight.model.baseline import OwnerSeen
 from firstlight.model.certificate import (
     Certificate,
     CertificateClaim,
@@ -13,6 +12,7 @@ from firstlight.model.certificate import (
     MachineProof,
     ObjectProof,
 )
+from firstlight.model.handover import OwnerSeen
 
 _COLUMNS = {
     CertificateClaim.SAME_OBJECT: "same",

@@ -7,11 +7,11 @@ from typing import Any
 from firstlight.document.within import mapping
 from firstlight.engines import adapters
 from firstlight.engines.adapter import EngineMark
-from firstlight.engines.argocd import marks as argocd_marks
-from firstlight.engines.flux import marks as flux_marks
+from firstlight.engines.argocd import adapter as argocd
+from firstlight.engines.flux import adapter as flux
 from firstlight.model.cluster import Engine
 
-FLUX, INSTANCES = flux_marks.MARKS, argocd_marks.INSTANCES
+FLUX, INSTANCES = flux.MARKS, argocd.INSTANCES
 _RESTS = tuple(each.rest for each in adapters.SUSPENDABLE.values() if each.rest is not None)
 _LONGEST = 53
 """Letters of the name of a release; Helm allows no more."""

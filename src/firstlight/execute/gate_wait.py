@@ -9,7 +9,7 @@ from firstlight import errors
 from firstlight.clients import omnictl, talosctl
 from firstlight.execute import cluster_access
 from firstlight.execute.world import World
-from firstlight.gates import etcd, gate_table, machine_stage, omni_stage
+from firstlight.gates import etcd, gate_table, machine_stage
 from firstlight.gates.gate_parts import GateContext
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, MachineStanding
@@ -215,9 +215,9 @@ async def wait_for_omni(
             verdict: Verdict = Waiting(error.message)
         else:
             if subject is Subject.ETCD:
-                verdict = omni_stage.etcd(status)
+                verdict = machine_stage.etcd(status)
             else:
-                verdict = omni_stage.machines(status, world.cluster.machines, with_workers=spent < world.patience)
+                verdict = machine_stage.machines(status, world.cluster.machines, with_workers=spent < world.patience)
         if verdict != last:
             last = verdict
             on_verdict(verdict)

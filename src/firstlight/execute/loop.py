@@ -16,6 +16,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import helm, kube
+from firstlight.errors import ExitCode
 from firstlight.execute import gate_wait
 from firstlight.execute.actions import dispatch
 from firstlight.execute.crd_wakeup import CrdWaking
@@ -75,6 +76,13 @@ class RunResult:
     def is_complete(self) -> bool:
         """Whether everything that was asked for is there."""
         return not self.is_refused and all(isinstance(each, Passed | Skipped) for each in self.outcomes.values())
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return what it means to a shell."""
+        if self.is_refused:
+            return ExitCode.BLOCKED
+        return ExitCode.FINE if self.is_complete else ExitCode.FAILED
 
 
 class Loop:

@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from firstlight import errors
-from firstlight.clients import command, owned_file, program_path
+from firstlight.clients import command, path_safety, program_path
 from firstlight.clients.sandbox import program_limits
 from firstlight.execute import command_digest
 from firstlight.execute.command_digest import CommandDigest
@@ -54,7 +54,7 @@ def load_allowed(path: Path) -> AllowedCommands:
     Raises:
         errors.ConfigError: The file cannot be read, or somebody else can write it.
     """
-    content = owned_file.read(path, what="what it allows") or b""
+    content = path_safety.read(path, what="what it allows") or b""
     return AllowedCommands(frozenset(_entries(content.decode(errors="replace"))))
 
 

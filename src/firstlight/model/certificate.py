@@ -3,8 +3,8 @@
 import dataclasses
 import enum
 
-from firstlight.model.baseline import OwnerSeen
 from firstlight.model.component import ObjectId
+from firstlight.model.handover import OwnerSeen
 
 
 class CertificateClaim(enum.StrEnum):

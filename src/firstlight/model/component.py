@@ -138,6 +138,8 @@ class ComponentNeed:
     """``dependsOn``, ``needs``, ``sync wave 2 after 1``, ``task order`` …"""
     is_order: bool = False
     """Whether only the order of a script says so, which may be chance."""
+    is_awaited: bool = False
+    """Whether Flux waits for it, as ``dependsOn`` says."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ HELM_GROUP: Final = "helm.toolkit.fluxcd.io"
 SOURCE_GROUP: Final = "source.toolkit.fluxcd.io"
 NOTIFICATION_GROUP: Final = "notification.toolkit.fluxcd.io"
 OPERATOR_GROUP: Final = "fluxcd.controlplane.io"
+SOURCE_EXTENSIONS_GROUP: Final = "source.extensions.fluxcd.io"
+"""Of source-watcher."""
 
 # API versions, as manifests have them.
 KUSTOMIZE_API: Final = f"{KUSTOMIZE_GROUP}/v1"
@@ -30,6 +32,7 @@ ALERT: Final = "Alert"
 RECEIVER: Final = "Receiver"
 FLUX_INSTANCE: Final = "FluxInstance"
 RESOURCE_SET: Final = "ResourceSet"
+INPUT_PROVIDER: Final = "ResourceSetInputProvider"
 
 # Group and kind in one.
 KUSTOMIZATION_GROUP_KIND: Final = f"{KUSTOMIZE_GROUP}/{KUSTOMIZATION}"

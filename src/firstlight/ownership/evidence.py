@@ -4,10 +4,9 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.baseline import ObjectSeen, PodSeen
 from firstlight.model.certificate import CertificateClaim, ClaimProof
 from firstlight.model.component import ObjectId
-from firstlight.model.handover import Passing
+from firstlight.model.handover import ObjectSeen, Passing, PodSeen
 from firstlight.ownership.field_set import FieldSet, Path
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from firstlight.model import helm_names
-from firstlight.model.baseline import OwnerSeen
+from firstlight.model.handover import OwnerSeen
 from firstlight.ownership import apply_comparison, field_merge, field_set, field_values, managers, normal_values
 from firstlight.ownership.field_set import FieldSet, Path, path_text
 

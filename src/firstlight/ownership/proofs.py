@@ -9,8 +9,8 @@ from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_marks
-from firstlight.model.baseline import ObjectSeen
 from firstlight.model.certificate import CertificateClaim, ClaimProof
+from firstlight.model.handover import ObjectSeen
 from firstlight.model.owner import Party
 from firstlight.ownership import field_set, ignored_fields, migration
 from firstlight.ownership.evidence import HandoverEvidence

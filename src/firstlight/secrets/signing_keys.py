@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from firstlight import errors
-from firstlight.clients import command, owned_file, ssh_keygen
+from firstlight.clients import command, path_safety, ssh_keygen
 from firstlight.clients.sandbox import program_limits
 from firstlight.model.secret import Secret
 from firstlight.secrets import age_keys, ssh_signature
@@ -120,7 +120,7 @@ def load_known_signers(path: Path) -> frozenset[str]:
     Raises:
         errors.ConfigError: The file cannot be read, or somebody else can write it.
     """
-    content = owned_file.read(path, what="the signers in it", most=_LARGEST) or b""
+    content = path_safety.read(path, what="the signers in it", most=_LARGEST) or b""
     lines = content.decode(errors="replace").splitlines()
     words = [each.split()[0] for each in lines if each.strip() and not each.startswith("#")]
     for each in words:

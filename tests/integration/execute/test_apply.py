@@ -10,7 +10,7 @@ from firstlight import errors
 from firstlight.clients import kube as clients_kube
 from firstlight.execute.actions import install
 from firstlight.execute.apply import server_side_apply
-from firstlight.execute.apply.object_difference import ObjectDifference
+from firstlight.execute.apply.object_survey import ObjectDifference
 from firstlight.model.rendition import Object
 from tests.integration.execute.things_to_apply import MANAGER, config_map, deployment, others, task, world, written
 

@@ -111,7 +111,7 @@ def _values(one: Values) -> str:
 
 
 def _diagnostic(one: Diagnostic) -> str:
-    return f"{_at(one.place)} {one.severity}: {one.message}"
+    return f"{_at(one.place)} {one.severity} {one.code}: {one.message}"
 
 
 def _at(place: Place) -> str:

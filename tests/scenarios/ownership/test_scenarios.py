@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from firstlight.model.baseline import OwnerSeen
+from firstlight.model.handover import OwnerSeen
 from firstlight.ownership import migration as ownership_migration
 from firstlight.ownership.field_set import FieldSet, path_text
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.commands.runs import data, text
-from firstlight.drawing import run_log, run_screen, run_summary, table
+from firstlight.drawing import run_lines, run_screen, table
 from firstlight.model import run_state
 from firstlight.model.run_state import RunState
 from tests.unit.journal import stories
@@ -45,7 +45,7 @@ def test_screen(name: str, columns: int, rows: int) -> None:
 def test_summary(name: str) -> None:
     story = stories.load(HERE / name / "story.yaml")
 
-    shown = run_summary.summary(state(story), now=story.now, columns=80)
+    shown = run_lines.summary(state(story), now=story.now, columns=80)
 
     assert all(table.width(each) <= 80 for each in shown)
     check(name, "summary.txt", "\n".join(shown) + "\n")
@@ -54,7 +54,7 @@ def test_summary(name: str) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_plain_lines(name: str) -> None:
     story = stories.load(HERE / name / "story.yaml")
-    told = run_log.RunLog()
+    told = run_lines.RunLog()
 
     shown = []
     last = story.events[0].at

@@ -34,7 +34,7 @@ def describe(found: ReaderResult, tree: WorkTree) -> dict[str, Any]:
             "clusters": {each.name: _cluster(each) for each in found.clusters},
             "origins": [_origin(each) for each in found.origins],
             "unreached": [_origin(each) for each in found.unreached],
-            "diagnostics": [f"{each.severity.value} {each.place} {each.message}" for each in diagnostics],
+            "diagnostics": [f"{each.severity.value} {each.code} {each.place} {each.message}" for each in diagnostics],
         }
     )
 

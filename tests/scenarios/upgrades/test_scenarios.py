@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from firstlight.clients.talosctl import cluster_commands
-from firstlight.commands.node import departure, kubernetes_upgrade_plan, talos_upgrade_plan, text
+from firstlight.commands.node import departure, kubernetes_upgrade, talos_upgrade_plan, text
 from firstlight.execute.handover import upgrade_preview
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
@@ -54,7 +54,7 @@ def _told(case: Mapping[str, Any]) -> str:
     said = case.get("declared", {})
     declared = DeclaredVersion(version=said.get("version", ""), place=Place("firstlight.yaml", said.get("line", 7)))
     if "kubernetes" in case:
-        plan = kubernetes_upgrade_plan.plan_kubernetes_upgrade(
+        plan = kubernetes_upgrade.plan_kubernetes_upgrade(
             machines, case["kubernetes"], cluster="infra", runs=case["runs"], declared=declared
         )
     else:
@@ -72,13 +72,13 @@ def _codes(*found: Diagnostic) -> list[str]:
 def _manifests(case: Mapping[str, Any]) -> str:
     tried = cluster_commands.parse_kubernetes_upgrade(case["manifests"], is_dry_run=True)
     preview = upgrade_preview.read(tried, [ObjectId(*each) for each in case.get("git", ())], ())
-    warnings = tuple(kubernetes_upgrade_plan.deprecation_warnings(tried))
-    found = tuple(kubernetes_upgrade_plan.manifest_refusals(
+    warnings = tuple(kubernetes_upgrade.deprecation_warnings(tried))
+    found = tuple(kubernetes_upgrade.manifest_refusals(
         written=[str(each) for each in preview.written], deleted=[str(each) for each in preview.deleted],
         besides=preview.besides, unknown=case.get("unknown", ""), is_pruned=case.get("pruned", True),
     ))  # fmt: skip
     lines = [
-        *kubernetes_upgrade_plan.manifest_changes(tried),
+        *kubernetes_upgrade.manifest_changes(tried),
         *(each.message for each in warnings),
         *text.refusals_text(found),
         *_codes(*warnings, *found),

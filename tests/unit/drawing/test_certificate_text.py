@@ -5,7 +5,6 @@ import html.parser
 
 from firstlight.commands.handover import text as text_module
 from firstlight.drawing import certificate_page, certificate_text, handover_text
-from firstlight.model.baseline import OwnerSeen
 from firstlight.model.certificate import (
     Certificate,
     CertificateClaim,
@@ -15,6 +14,7 @@ from firstlight.model.certificate import (
     ObjectProof,
 )
 from firstlight.model.component import ObjectId
+from firstlight.model.handover import OwnerSeen
 from firstlight.ownership import certificate_scope
 
 

@@ -4,10 +4,9 @@ import dataclasses
 
 from firstlight.commands.handover import text
 from firstlight.drawing import handover_text
-from firstlight.model.baseline import OwnerSeen
 from firstlight.model.certificate import Certificate, CertificateClaim, CertificateStage, ClaimProof, ObjectProof
 from firstlight.model.component import ObjectId
-from firstlight.model.handover import Offer
+from firstlight.model.handover import Offer, OwnerSeen
 
 FLUX = "flux (Kustomization flux-system/cilium)"
 

@@ -4,7 +4,7 @@ import dataclasses
 
 from firstlight.commands.override import data
 from firstlight.drawing import override_text
-from firstlight.execute.overrides import incident_markdown
+from firstlight.execute.overrides import override_records
 from firstlight.model.component import ObjectId
 from firstlight.model.override import (
     AppliedChange,
@@ -67,7 +67,7 @@ def test_the_incident_record_leaves_open_what_people_must_say() -> None:
         OPEN, standing=OverrideStanding.ENDED, ended=9000.0, ended_by="bob@desk", revision="c0ffee",
         fields=(FieldChange(object=WEB, field="spec.replicas", before="1", after="3"),), notes=("somebody | wrote",),
     )  # fmt: skip
-    text = incident_markdown.incident_markdown(over)
+    text = override_records.incident_markdown(over)
     assert "| Deployment shop/web | spec.replicas | 1 | 3 |" in text
     assert "the shop \\| is down" in text
     assert "| Commit that has it | c0ffee |" in text

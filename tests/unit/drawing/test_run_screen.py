@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from firstlight.commands.runs import data
 from firstlight.commands.runs import text as runs_text
-from firstlight.drawing import clock, run_screen, run_summary, run_words, table
+from firstlight.drawing import clock, run_lines, run_screen, run_words, table
 from firstlight.model import run_state
 from firstlight.model.event import Event
 from firstlight.model.run_state import RunState
@@ -42,7 +42,7 @@ def test_everything_fits_and_nothing_is_obeyed(
     screen = run_screen.lines(state, now=now, columns=columns, rows=rows)
     texts = [
         *screen,
-        *run_summary.summary(state, now=now, columns=columns),
+        *run_lines.summary(state, now=now, columns=columns),
         *runs_text.one(state, now=now, columns=columns),
     ]
 

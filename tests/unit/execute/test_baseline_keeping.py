@@ -7,7 +7,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.execute.handover import baseline as handover_baseline
-from firstlight.model.baseline import Baseline
+from firstlight.model.handover import Baseline
 
 
 @pytest.fixture

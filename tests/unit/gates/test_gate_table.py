@@ -29,7 +29,7 @@ ELSEWHERE = {
     Subject.CERTIFICATE,
 }
 SAMPLES = ["api", "cert_manager", "cilium", "cni", "crds", "engine_workloads", "namespaces", "node_ready", "own_gates"]
-SAMPLES += ["reconciled", "replicas", "root", "secret", "secret_store", "services", "source", "webhook", "workload"]
+SAMPLES += ["reconciled", "replicas", "secret", "services", "webhook", "workload"]
 
 
 def ground(*objects: Object, name: str = "web") -> GateContext:

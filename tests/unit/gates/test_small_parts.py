@@ -9,7 +9,7 @@ import pytest
 from firstlight.document import conditions as gates_conditions
 from firstlight.engines import revisions
 from firstlight.engines.flux import verdicts
-from firstlight.gates import label_selector, own_gates, replicas, source
+from firstlight.gates import label_selector, own_gates, reconciled, replicas
 from firstlight.model.observation import GateView
 from firstlight.model.own_gates import CelGate, WatchedObject
 from firstlight.model.place import Place
@@ -264,4 +264,4 @@ def test_a_digest_is_no_commit(kind: str, revision: str, made_from: str, kind_of
     artifact = {"revision": revision, "metadata": {"org.opencontainers.image.revision": made_from}}
     value = {"kind": kind, "status": {"artifact": artifact, "conditions": [{"type": "Ready", "status": "True"}]}}
 
-    assert isinstance(source.judged(value, "fleet", revision=LONG, now=0.0), kind_of_verdict)
+    assert isinstance(reconciled.source_verdict(value, "fleet", revision=LONG, now=0.0), kind_of_verdict)

@@ -145,7 +145,7 @@ OTHERS = {
     "commands/doctor/rules/deletions.py": "versions of an API",
     "commands/decide/git_names.py": "what is not the name of a branch",
     "commands/decide/phrases.py": "numbers in a question",
-    "commands/node/kubernetes_upgrade_plan.py": "versions of an API",
+    "commands/node/kubernetes_upgrade.py": "versions of an API",
     "execute/apply/object_survey.py": "versions of an API",
     "lab/machines/machine_settings.py": "the pattern of a JSON Schema",
     "render/chart_files.py": "the name of an archive",

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from firstlight.model.baseline import ObjectSeen, OwnerSeen, PodSeen
 from firstlight.model.certificate import CertificateClaim, ClaimProof
+from firstlight.model.handover import ObjectSeen, OwnerSeen, PodSeen
 from firstlight.ownership import evidence
 from firstlight.ownership.evidence import PodProofs
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.model.baseline import OwnerSeen
+from firstlight.model.handover import OwnerSeen
 from firstlight.ownership import field_merge, field_set
 from firstlight.ownership import migration as ownership_migration
 from firstlight.ownership.field_set import FieldSet

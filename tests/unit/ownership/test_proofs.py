@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.baseline import ObjectSeen
 from firstlight.model.certificate import CertificateClaim, ClaimProof
 from firstlight.model.component import ObjectId
-from firstlight.model.handover import Passing
+from firstlight.model.handover import ObjectSeen, Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
 from firstlight.ownership import proofs as ownership_proofs

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from firstlight.commands.plan import data as plan_data
+from firstlight.commands.plan import plan as plan_plan
 from firstlight.commands.plan import text
 from firstlight.plan import build
 from firstlight.repo import platform_reader
@@ -27,7 +27,7 @@ def test_the_step_of_bootstrap_has_the_hooks_and_the_plan_says_so(tmp_path: Path
     assert [each.id for each in plan.steps if each.hooks] == ["core/db"]
     (line,) = [each for each in text.text(plan, columns=200).splitlines() if "then 1 hook" in each]
     assert " db " in line
-    (data,) = [each["hooks"] for each in plan_data.data(plan)["steps"] if each["id"] == "core/db"]
+    (data,) = [each["hooks"] for each in plan_plan.data(plan)["steps"] if each["id"] == "core/db"]
     place = {"path": "firstlight.yaml", "line": 6, "column": 16}
     assert data == [{"run": ("touch", "ran"), "unless": ("touch", "asked"), "timeout": 5.0, "place": place}]
     assert not (tmp_path / "ran").exists()

@@ -9,7 +9,7 @@ import pytest
 from firstlight import errors
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.rendition import Object, Rendition
-from firstlight.render import crds, served_kinds
+from firstlight.render import served_kinds
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.render.surroundings import FakeStore
 
@@ -31,12 +31,12 @@ def rendition(component: str, *objects: Object, cluster: str = "one") -> Renditi
 
 class TestExtract:
     def test_each_once_with_all_that_bring_it(self) -> None:
-        found = crds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", labels={"by": "b"}))])
+        found = served_kinds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", labels={"by": "b"}))])
         assert [(each.name, each.components) for each in found.each] == [("things.example.org", ("a", "b"))]
         assert found.diagnostics == ()
 
     def test_other_versions_are_named_with_both_who_bring_them(self) -> None:
-        found = crds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", "v1beta1"))])
+        found = served_kinds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", "v1beta1"))])
         (diagnostic,) = found.diagnostics
         assert diagnostic.severity == "warning"
         for word in ("things.example.org", "v1 by a", "v1, v1beta1 by b"):
@@ -44,17 +44,19 @@ class TestExtract:
         assert found.each[0].object == crd("v1")
 
     def test_other_fields_in_the_same_versions_too(self) -> None:
-        found = crds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", conversion={"strategy": "None"}))])
+        found = served_kinds.extract(
+            [rendition("a", crd("v1")), rendition("b", crd("v1", conversion={"strategy": "None"}))]
+        )
         assert ["same versions" in each.message for each in found.diagnostics] == [True]
 
     def test_clusters_have_nothing_to_do_with_each_other(self) -> None:
-        found = crds.extract([rendition("a", crd("v1")), rendition("a", crd("v2"), cluster="two")])
+        found = served_kinds.extract([rendition("a", crd("v1")), rendition("a", crd("v2"), cluster="two")])
         assert len(found.each) == 2
         assert found.diagnostics == ()
 
     def test_what_is_no_crd_is_left_out(self) -> None:
         other = Object({"apiVersion": "example.org/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}})
-        assert crds.extract([rendition("a", other)]).each == ()
+        assert served_kinds.extract([rendition("a", other)]).each == ()
 
 
 class TestServed:
@@ -92,7 +94,7 @@ class TestSources:
         (tmp_path / "crds.yaml").write_bytes(self.TEXT)
         store, tree = FakeStore({self.URL: self.TEXT}), WorkTree(tmp_path)
         for source in (self.URL, "crds.yaml"):
-            objects, pin, diagnostics = await crds.from_source(source, store=store, tree=tree)
+            objects, pin, diagnostics = await served_kinds.from_source(source, store=store, tree=tree)
             assert [each.id.name for each in objects] == ["x.example.org"]
             assert pin.digest == f"sha256:{hashlib.sha256(self.TEXT).hexdigest()}"
             assert diagnostics == ()
@@ -100,10 +102,10 @@ class TestSources:
     async def test_another_content_than_was_asked_for_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "crds.yaml").write_bytes(self.TEXT)
         tree, digest = WorkTree(tmp_path), f"sha256:{hashlib.sha256(self.TEXT).hexdigest()}"
-        await crds.from_source("crds.yaml", store=FakeStore({}), tree=tree, digest=digest)
+        await served_kinds.from_source("crds.yaml", store=FakeStore({}), tree=tree, digest=digest)
         with pytest.raises(errors.Refused):
-            await crds.from_source("crds.yaml", store=FakeStore({}), tree=tree, digest=f"sha256:{'0' * 64}")
+            await served_kinds.from_source("crds.yaml", store=FakeStore({}), tree=tree, digest=f"sha256:{'0' * 64}")
 
     async def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(errors.UsageError):
-            await crds.from_source("gone.yaml", store=FakeStore({}), tree=WorkTree(tmp_path))
+            await served_kinds.from_source("gone.yaml", store=FakeStore({}), tree=WorkTree(tmp_path))

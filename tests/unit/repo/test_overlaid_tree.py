@@ -21,7 +21,7 @@ def test_files(tmp_path: Path) -> None:
     assert tree.listing(".") == ("a/", "c/")
     assert [tree.documents(each)[0].value["x"] for each in tree.files] == [1, 3, 4]
     assert (tree.bytes("b.txt"), tree.is_file("b.txt"), tree.text("a/two.yaml")) == (None, False, "x: 3\n")
-    assert [each.message for each in tree.diagnostics] == ["there is no such file"]
+    assert [(each.code, each.place.path) for each in tree.diagnostics] == [("file-missing", "b.txt")]
     assert below.files == ("a/one.yaml", "a/two.yaml", "b.txt")
     assert below.diagnostics == ()
     assert tree.root == below.root
@@ -66,7 +66,7 @@ def test_links(tmp_path: Path) -> None:
     assert tree.documents("sub/new/a.yaml")[0].value == {"x": 1}
     assert not tree.is_file("old/a.yaml")
     assert tree.bytes("out") is None
-    assert any(each.place.path == "out" and "not followed" in each.message for each in tree.diagnostics)
+    assert ("link-outside", "out") in {(each.code, each.place.path) for each in tree.diagnostics}
 
 
 def test_too_large(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_too_large(tmp_path: Path) -> None:
 
     assert tree.bytes("a.yaml") is None
     assert tree.contents("a.yaml") == yaml_reader.YamlContents(())
-    assert "MiB" in tree.diagnostics[0].message
+    assert tree.diagnostics[0].code == "file-too-large"
 
 
 def test_a_platform_is_read_from_it(tmp_path: Path) -> None:

@@ -92,4 +92,4 @@ def test_patches_that_a_declaration_lists_are_of_the_clusters_that_list_them(tmp
     assert files == {"one": ["talos/a.yaml", "talos/all.yaml"], "two": ["talos/all.yaml", "talos/two.yaml"]}
     (machine,) = found.clusters[0].machines
     assert [each.path for each in machine.patches] == ["talos/a.yaml"]
-    assert not any("which cluster" in each.message for each in found.diagnostics)
+    assert "cluster-unclear" not in {each.code for each in found.diagnostics}

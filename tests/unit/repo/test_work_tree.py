@@ -17,7 +17,7 @@ from tests.unit.repo.trees import make
 
 
 def said(tree: WorkTree) -> list[str]:
-    return [f"{each.severity} {each.place} {each.message}" for each in tree.diagnostics]
+    return [f"{each.severity} {each.place} {each.code}: {each.message}" for each in tree.diagnostics]
 
 
 def test_files_and_directories(tmp_path: Path) -> None:
@@ -65,10 +65,10 @@ def test_contents(tmp_path: Path) -> None:
     assert tree.documents("broken.yaml") == ()
     assert tree.documents("broken.yaml") == ()
     assert tree.bytes("none") is None
-    assert [each.split(" ", 2)[:2] for each in said(tree)] == [
-        ["error", "binary"],
-        ["error", tree.diagnostics[1].place.path + ":" + str(tree.diagnostics[1].place.line) + ":1"],
-        ["error", "none"],
+    assert [(each.code, each.severity, each.place.path) for each in tree.diagnostics] == [
+        ("file-not-text", "error", "binary"),
+        ("yaml-wrong", "error", "broken.yaml"),
+        ("file-missing", "error", "none"),
     ]
 
 
@@ -110,13 +110,13 @@ def test_links_that_are_not_followed(tmp_path: Path) -> None:
 
     assert tree.files == ("a/b.yaml",)
     assert sorted(said(tree)) == [
-        "error absolute the link to /etc/hostname leads out of the repo, and is not followed",
-        "error directory the link to ../outside leads out of the repo, and is not followed",
-        "error out the link to ../outside/secret leads out of the repo, and is not followed",
-        "warning a/here the link to . leads in a circle, and is not followed",
-        "warning a/up the link to .. leads in a circle, and is not followed",
-        "warning nowhere the link to none leads nowhere, and is not followed",
-        "warning self the link to self leads in a circle, and is not followed",
+        "error absolute link-outside: the link to /etc/hostname leads out of the repo, and is not followed",
+        "error directory link-outside: the link to ../outside leads out of the repo, and is not followed",
+        "error out link-outside: the link to ../outside/secret leads out of the repo, and is not followed",
+        "warning a/here link-circular: the link to . leads in a circle, and is not followed",
+        "warning a/up link-circular: the link to .. leads in a circle, and is not followed",
+        "warning nowhere link-broken: the link to none leads nowhere, and is not followed",
+        "warning self link-circular: the link to self leads in a circle, and is not followed",
     ]
     assert not tree.is_file("directory/secret")
     assert tree.bytes("directory/secret") is None
@@ -138,7 +138,7 @@ def test_what_becomes_a_link_after_it_was_listed_is_not_followed(tmp_path: Path,
         (tmp_path / "repo/a").symlink_to(tmp_path / "outside")
 
     assert tree.bytes("a/b.yaml") is None
-    assert "cannot be read" in said(tree)[0]
+    assert tree.diagnostics[0].code == "file-unreadable"
 
 
 def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
@@ -150,10 +150,10 @@ def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
 
     assert tree.files == ()
     assert sorted(said(tree)) == [
-        "error latin-?.yaml left out: its name cannot be printed",
-        "error line?break.yaml left out: its name cannot be printed",
-        "error pipe left out: neither a file nor a directory",
-        "unknown other left out: a Git repository of its own, whose files belong to another repository",
+        "error latin-?.yaml name-not-printable: left out: its name cannot be printed",
+        "error line?break.yaml name-not-printable: left out: its name cannot be printed",
+        "error pipe file-not-regular: left out: neither a file nor a directory",
+        "unknown other repo-in-repo-not-read: left out: a Git repository of its own, whose files belong to another repository",
     ]
 
 
@@ -166,8 +166,8 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tree.bytes("fits") == b"x" * 10
     assert tree.bytes("big") is None
     assert said(tree) == [
-        "error a/b/c/d left out: deeper than 3 directories",
-        "error big not read, since it has more than 0 MiB",
+        "error a/b/c/d path-too-deep: left out: deeper than 3 directories",
+        "error big file-too-large: not read, since it has more than 0 MiB",
     ]
     monkeypatch.setattr(file_listing, "FILES", 1)
     with pytest.raises(errors.Refused, match="more than 1 files"):
@@ -267,9 +267,9 @@ def test_a_directory_that_cannot_be_read_is_an_error(git: str, tmp_path: Path, m
     listing = file_listing.listed(tmp_path)
 
     assert listing.files == ("a.yaml",)
-    assert [f"{each.severity} {each.place.path} {each.message}" for each in listing.diagnostics] == [
-        "error b/c the directory cannot be read: permission denied"
-    ]
+    (diagnostic,) = listing.diagnostics
+    assert (diagnostic.code, diagnostic.severity, diagnostic.place.path) == ("directory-unreadable", "error", "b/c")
+    assert diagnostic.message == "the directory cannot be read: permission denied"
 
 
 def test_a_directory_that_cannot_be_entered_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from firstlight.clients.git.git_errors import (
     GitUntrusted,
     NotARepository,
 )
-from firstlight.clients.git.landing import GitLanding
+from firstlight.clients.git.remotes import GitLanding
 
 __all__ = [
     "Git",
@@ -34,4 +34,4 @@ __all__ = [
 
 
 class Git(GitLanding):
-    """git at a path. Each of its parts builds on the one before: history, trees, states, writing, remotes, landing."""
+    """git at a path. Each of its parts builds on the one before: history, trees, states, writing, remotes."""

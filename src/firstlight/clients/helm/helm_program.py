@@ -219,33 +219,16 @@ class HelmProgram:
         name = " ".join(words)
         values = [SecretArgument("--values=", as_secret(each), f"values {n}") for n, each in enumerate(given, 1)]
         with program_io.secret_arguments() as fed:
-            env = self._environment(home)
-            arguments = [*words, *options, *values]
-            if self._logins:
-                env["HELM_REGISTRY_CONFIG"] = fed.path(registry_config(self._logins), "the registry config")
-            if on_cluster:
-                if self._kubeconfig is None:
-                    raise errors.UsageError(f"helm {name} needs a kubeconfig")
-                env["KUBECONFIG"] = fed.path(self._kubeconfig, "the kubeconfig")
-                arguments += [f"--kube-context={self._context}"] if self._context else []
-            arguments += ["--", *operands] if operands else []
-            argv = [str(self._program), *fed.argv(arguments)]
-            try:
+            env = self._environment(home) | self._access(fed, name, on_cluster=on_cluster)
+            context = [f"--kube-context={self._context}"] if on_cluster and self._context else []
+            rest = ["--", *operands] if operands else []
+            argv = [str(self._program), *fed.argv([*words, *options, *values, *context, *rest])]
+            limits = program_limits.FREE if on_cluster and self._allow_exec else within
+            with _told(name, about, program=argv[0], timeout=timeout):
                 done = await command.run(
                     argv, timeout=timeout, env=env, cwd=home / "work", stdin=stdin, pass_fds=fed.fds, check=False,
-                    dies_with_parent=stays, within=program_limits.FREE if on_cluster and self._allow_exec else within,
+                    dies_with_parent=stays, within=limits,
                 )  # fmt: skip
-            except errors.TimedOut as error:
-                detail = f"it did not finish within {timeout:g} s"
-                raise helm_errors.HelmTimedOut(name, detail=detail, target=about) from error
-            except errors.LimitExceeded as error:
-                detail = error.message.replace(argv[0], "it", 1)
-                raise helm_errors.HelmLimitExceeded(name, detail=detail, target=about, hint=error.hint) from error
-            except errors.Unreachable as error:
-                raise errors.ToolError(str(error), hint="firstlight tools install helm") from error
-            except errors.ClientError as error:
-                detail = f"it printed more than {command.OUTPUT_LIMIT >> 20} MiB"
-                raise helm_errors.HelmTooLarge(name, detail=detail, target=about) from error
             # Only of repositories a failure is explained on standard output; elsewhere it is nothing but manifests.
             explains = done.code != 0 and words[0] == "repo"
             output = f"{done.stdout.decode(errors='replace')}\n{done.stderr}" if explains else done.stderr
@@ -253,6 +236,17 @@ class HelmProgram:
         if done.code != 0:
             raise helm_errors.from_output(name, said, target=about)
         return HelmAnswer(done.stdout, said)
+
+    def _access(self, fed: program_io.SecretArguments, name: str, *, on_cluster: bool) -> dict[str, str]:
+        """The variables by which it finds logins and the cluster, in files that only it can read."""
+        env = {}
+        if self._logins:
+            env["HELM_REGISTRY_CONFIG"] = fed.path(registry_config(self._logins), "the registry config")
+        if on_cluster:
+            if self._kubeconfig is None:
+                raise errors.UsageError(f"helm {name} needs a kubeconfig")
+            env["KUBECONFIG"] = fed.path(self._kubeconfig, "the kubeconfig")
+        return env
 
     def _masked(self, said: str, home: Path, *, given: Sequence[Values], secrets: Sequence[Secret]) -> str:
         """What it said, without our directory and without what nobody is to read."""
@@ -284,6 +278,31 @@ class HelmProgram:
 
     def _plain(self, address: str) -> list[str]:
         return ["--plain-http"] if address in self._plain_http else []
+
+
+@contextlib.contextmanager
+def _told(name: str, about: str, *, program: str, timeout: float) -> Iterator[None]:
+    """Tell as an error of helm why it has not come to an end.
+
+    Args:
+        name: The command.
+        about: The chart or release.
+        program: Its path, which is not told.
+        timeout: Seconds that it had.
+    """
+    try:
+        yield
+    except errors.TimedOut as error:
+        detail = f"it did not finish within {timeout:g} s"
+        raise helm_errors.HelmTimedOut(name, detail=detail, target=about) from error
+    except errors.LimitExceeded as error:
+        detail = error.message.replace(program, "it", 1)
+        raise helm_errors.HelmLimitExceeded(name, detail=detail, target=about, hint=error.hint) from error
+    except errors.Unreachable as error:
+        raise errors.ToolError(str(error), hint="firstlight tools install helm") from error
+    except errors.ClientError as error:
+        detail = f"it printed more than {command.OUTPUT_LIMIT >> 20} MiB"
+        raise helm_errors.HelmTooLarge(name, detail=detail, target=about) from error
 
 
 def _refuse_programs(kubeconfig: Secret) -> None:

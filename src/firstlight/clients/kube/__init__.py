@@ -4,6 +4,7 @@
 ``--help`` and everything offline should not pay.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from firstlight.clients.kube.client_config import ClientConfig, in_cluster, load
@@ -29,7 +30,9 @@ from firstlight.clients.kube.retry import Repeat, RetryPolicy
 from firstlight.clients.kube.watch_tracker import Added, Deleted, Modified, Synced, WatchEvent
 
 if TYPE_CHECKING:
-    from firstlight.clients.kube.client import Client, ObjectListing, ServerReadiness
+    from firstlight.clients.kube.client import Client
+    from firstlight.clients.kube.connection import ServerReadiness
+    from firstlight.clients.kube.reading import ObjectListing
 
 __all__ = [
     "Added",
@@ -63,12 +66,10 @@ __all__ = [
     "load",
 ]
 
-_LAZY = frozenset({"Client", "ObjectListing", "ServerReadiness"})
+_LAZY = {"Client": "client", "ObjectListing": "reading", "ServerReadiness": "connection"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        from firstlight.clients.kube import client
-
-        return getattr(client, name)
+        return getattr(importlib.import_module(f"firstlight.clients.kube.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

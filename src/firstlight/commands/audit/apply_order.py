@@ -120,7 +120,6 @@ def short_name(name: str) -> str:
 
 
 _FORMS = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE)
-DEPENDS_ON = "dependsOn"
 
 Step = tuple[str, Evidence]
 """What is waited for, by its id, and what says so."""
@@ -151,7 +150,7 @@ class _Waits:
         """What one waits for: its own dependsOn, that of what brings it, and what it brings if it waits for that."""
         for each in above(self.all, name):
             for need in self.all[each][1].needs:
-                if need.why == DEPENDS_ON and need.id in self.all:
+                if need.is_awaited and need.id in self.all:
                     said = f"{shown_circle(self.all[each][1])} depends on {shown_circle(self.all[need.id][1])}"
                     yield need.id, Evidence(said, need.place)
         origin = self.all[name][1]

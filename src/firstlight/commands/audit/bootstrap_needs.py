@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from firstlight.model.component import Component, Phase, Side, SourceForm
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
-from firstlight.plan import cluster_facts, product_tables
+from firstlight.plan import cluster_facts, well_known
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.repo.platform_view import PlatformView
 
@@ -60,7 +60,7 @@ def _uses(scene: PlatformView, component: Component, groups: Collection[str]) ->
             if made.group in groups:
                 yield str(made), origin.place
         for source in cluster_facts.sources(origin):
-            known = product_tables.chart_crds_of(source.name) if isinstance(source, ChartSource) else None
+            known = well_known.chart_crds_of(source.name) if isinstance(source, ChartSource) else None
             for group in known.uses if known else ():
                 if group in groups:
                     yield f"objects of {group}", origin.place

@@ -9,14 +9,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.cli import install_tools, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.commands.backup import (
-    backup_check,
-    backup_contents,
-    backup_signature,
-    backup_store,
-    restore_trial,
-    retention,
-)
+from firstlight.commands.backup import backup_check, backup_contents, backup_signature, backup_store
 from firstlight.commands.backup import text as backup_text
 from firstlight.commands.backup.backup_manifest import (
     BackupVerification,
@@ -26,7 +19,7 @@ from firstlight.commands.backup.backup_manifest import (
     StoredBackup,
 )
 from firstlight.commands.backup.backup_signature import SignerTrust
-from firstlight.commands.backup.retention import RetentionPolicy
+from firstlight.commands.backup.backup_store import RetentionPolicy
 from firstlight.drawing import safe, table
 from firstlight.errors import ExitCode
 from firstlight.execute import cluster_identity, live_cluster
@@ -84,7 +77,7 @@ async def _created(
     trusted = await backup_signature.trust(signers=[ssh_signature.parse(made.signature).fingerprint])
     verify = functools.partial(backup_check.verify, cluster=cluster.name, trusted=trusted, sops=means.programs.sops)
     signed = await backup_signature.trusted_of(found, trusted)
-    return made, await retention.prune(found, keep, signed=signed, verify=verify, is_dry_run=False)
+    return made, await backup_store.prune(found, keep, signed=signed, verify=verify, is_dry_run=False)
 
 
 def _say(text: str) -> None:
@@ -136,7 +129,7 @@ async def _verified(
         return await backup_check.verify(found, cluster=cluster, trusted=trusted, uid=uid, sops=sops)
 
     programs = await install_tools.ensure((*control_plane_parts.COMPONENTS, "lab-machine", "talosctl"))
-    restore = restore_trial.trying(programs)
+    restore = backup_check.trying(programs)
     return await backup_check.verify(found, cluster=cluster, trusted=trusted, uid=uid, sops=sops, restore=restore)
 
 
@@ -163,4 +156,4 @@ async def _pruned(
     verify = functools.partial(backup_check.verify, cluster=cluster, trusted=trusted, sops=sops)
     found = backup_store.kept(where)
     signed = await backup_signature.trusted_of(found, trusted)
-    return await retention.prune(found, keep, signed=signed, verify=verify, is_dry_run=is_dry_run)
+    return await backup_store.prune(found, keep, signed=signed, verify=verify, is_dry_run=is_dry_run)

@@ -1,12 +1,19 @@
-"""Whether a cluster could be brought back with a backup: every part is what was written, opens, and is what it says."""
+"""Whether a cluster could be brought back with a backup: every part is what was written, opens, and is what it says.
 
+A snapshot can be tried, too: it is restored by a virtual Talos machine into a real etcd of its own, and compared key by
+key. The machine has keys of its own, and no engine runs there: what the snapshot knows of the world meets nobody.
+"""
+
+import asyncio
 import itertools
 import os
-from collections.abc import Awaitable, Callable, Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.commands.backup import backup_contents, backup_signature, backup_store, encryption, etcd_database
+from firstlight.clients import talosctl
+from firstlight.commands.backup import backup_contents, backup_signature, backup_store, encryption, etcd_snapshot
 from firstlight.commands.backup.backup_manifest import (
     BackupManifest,
     BackupVerification,
@@ -15,8 +22,11 @@ from firstlight.commands.backup.backup_manifest import (
     StoredBackup,
 )
 from firstlight.commands.backup.backup_signature import SignerTrust
-from firstlight.commands.backup.etcd_database import EtcdContent
+from firstlight.commands.backup.etcd_snapshot import EtcdContent
 from firstlight.document import yaml_reader
+from firstlight.lab import lab_directory, lab_settings, running_lab
+from firstlight.lab.machines import commission, machine_settings
+from firstlight.lab.machines.commission import Commission
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed, Verdict, VerificationCheck
 from firstlight.render import private_directory
@@ -76,7 +86,7 @@ async def verify(
             await _checked("etcd", lambda: _etcd(one, snapshot, sops)),
         ]
         if restore is not None and isinstance(checks[-1].verdict, Passed):
-            checks.append(await restore(snapshot, etcd_database.read(snapshot)))
+            checks.append(await restore(snapshot, etcd_snapshot.read(snapshot)))
     return BackupVerification(stamp=one.stamp, path=one.path, checks=tuple(checks), signed=signed, at=one.manifest.at)
 
 
@@ -122,7 +132,7 @@ async def _checked(name: str, look: Callable[[], Awaitable[Verdict]]) -> Verific
         return VerificationCheck(name=name, verdict=await look())
     except errors.FirstlightError as error:
         return VerificationCheck(name=name, verdict=Failed(error.message), detail=(error.hint,) if error.hint else ())
-    except etcd_database.DamagedDatabase as error:
+    except etcd_snapshot.DamagedDatabase as error:
         return VerificationCheck(name=name, verdict=Failed(str(error)))
 
 
@@ -190,13 +200,13 @@ async def _etcd(one: StoredBackup, snapshot: Path, sops: Path | None) -> Verdict
     """Whether it is a snapshot, whole, of this cluster, at the revision that was written down."""
     assert one.manifest is not None
     await encryption.decrypted_part(one, backup_contents.ETCD, snapshot, sops=sops)
-    etcd_database.check_sum(snapshot)
-    store = etcd_database.read(snapshot)
+    etcd_snapshot.check_sum(snapshot)
+    store = etcd_snapshot.read(snapshot)
     if store.revision != one.manifest.etcd.revision:
         return Failed(f"it is at revision {store.revision}, and was taken at {one.manifest.etcd.revision}")
     if len(store.keys) != one.manifest.etcd.keys:
         return Failed(f"it has {len(store.keys)} keys, and had {one.manifest.etcd.keys}")
-    if one.manifest.uid and one.manifest.uid.encode() not in etcd_database.value_of(snapshot, _NAMESPACE):
+    if one.manifest.uid and one.manifest.uid.encode() not in etcd_snapshot.value_of(snapshot, _NAMESPACE):
         return Failed(f"it is another cluster's: kube-system has not the UID {one.manifest.uid}")
     return Passed(f"{len(store.keys)} keys at revision {store.revision}, checksum right")
 
@@ -207,3 +217,80 @@ async def _content(one: StoredBackup, file: str, home: Path, sops: Path | None) 
     content = Secret(path.read_bytes())
     path.unlink()
     return content
+
+
+MACHINE = "cp-1"
+TIMEOUT = 120.0
+"""Seconds for etcd to serve what it was restored from."""
+POLL = 0.1
+
+
+def trying(programs: Mapping[str, Path]) -> Try:
+    """How a snapshot is tried with these programs: those of the lab, ``lab-machine`` and ``talosctl``."""
+
+    async def tried(snapshot: Path, store: EtcdContent) -> VerificationCheck:
+        begun = time.monotonic()
+        try:
+            with private_directory.create("etcd") as home:
+                found = await _restored(snapshot, home, programs, until=store.revision)
+        except (errors.FirstlightError, etcd_snapshot.DamagedDatabase) as error:
+            return VerificationCheck(name="restore", verdict=Failed(str(error)), seconds=time.monotonic() - begun)
+        return VerificationCheck(name="restore", verdict=_compared(store, found), seconds=time.monotonic() - begun)
+
+    return tried
+
+
+def _compared(store: EtcdContent, found: EtcdContent) -> Passed | Failed:
+    """Whether etcd has what the snapshot has, at the same revision; what was written since is not looked at."""
+    if found.revision != store.revision:
+        return Failed(f"etcd is at revision {found.revision}, and the snapshot at {store.revision}")
+    lost = store.keys.keys() - found.keys.keys()
+    others = [each for each in store.keys.keys() & found.keys.keys() if store.keys[each] != found.keys[each]]
+    more = found.keys.keys() - store.keys.keys()
+    if lost or others or more:
+        return Failed(f"of {len(store.keys)} keys {len(lost)} are lost and {len(others)} differ; {len(more)} are new")
+    return Passed(f"a real etcd serves all {len(store.keys)} keys at revision {store.revision}, byte by byte the same")
+
+
+async def _restored(snapshot: Path, home: Path, programs: Mapping[str, Path], *, until: int) -> EtcdContent:
+    one = running_lab.Lab(lab_directory.LabDirectory(home / "lab"))
+    wanted = lab_settings.LabSettings(talos=machine_settings.TalosBehaviour(boot_seconds=0.1))
+    try:
+        await one.up(
+            programs, settings=lab_settings.with_machines(wanted, control_planes=1, workers=0), owner=os.getpid()
+        )
+        made = await _configured(one, programs["talosctl"])
+        target = made.target(MACHINE)
+        await made.admin.bootstrap(target, recover_from=snapshot)
+        await _serves(made)
+        taken = await made.admin.etcd_snapshot(target, home / "again")
+        return etcd_snapshot.read(taken.path, until=until)
+    finally:
+        await one.down()
+
+
+async def _configured(one: running_lab.Lab, program: Path) -> Commission:
+    status = await one.status()
+    api = f"https://{status.loopback}:6443"
+    offline = talosctl.Talosctl(program)
+    secrets = await offline.gen_secrets()
+    talosconfig = await offline.gen_config("talosconfig", cluster="trial", endpoint=api, secrets=secrets)
+    made = Commission(one, program, talosconfig, commission.machines_of(status))
+    config = await offline.gen_config("controlplane", cluster="trial", endpoint=api, secrets=secrets)
+    await made.configure({MACHINE: config})
+    return made
+
+
+async def _serves(made: Commission) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            (own,) = await made.admin.etcd_status(made.target(MACHINE))
+            if own.leader and not own.errors:
+                return
+            why = own.errors or "it has no leader"
+        except talosctl.TalosError as error:
+            why = error.detail
+        if time.monotonic() >= deadline:
+            raise errors.TimedOut(f"etcd does not serve the snapshot: {why}", target=MACHINE)
+        await asyncio.sleep(POLL)

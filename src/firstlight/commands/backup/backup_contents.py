@@ -16,14 +16,7 @@ import firstlight
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.clients.git import Git, GitError
-from firstlight.commands.backup import (
-    backup_manifest,
-    backup_signature,
-    backup_store,
-    encryption,
-    etcd_database,
-    etcd_snapshot,
-)
+from firstlight.commands.backup import backup_manifest, backup_signature, backup_store, encryption, etcd_snapshot
 from firstlight.commands.backup.backup_manifest import (
     BackupManifest,
     BackupPart,
@@ -31,7 +24,7 @@ from firstlight.commands.backup.backup_manifest import (
     EtcdSnapshotSummary,
     StoredBackup,
 )
-from firstlight.commands.backup.etcd_database import EtcdContent
+from firstlight.commands.backup.etcd_snapshot import EtcdContent
 from firstlight.execute import cluster_access, cluster_identity, talos_secrets
 from firstlight.execute.means import Means
 from firstlight.execute.world import World
@@ -186,9 +179,9 @@ def _read(snapshot: Path) -> EtcdContent:
         errors.FirstlightError: It is not whole.
     """
     try:
-        etcd_database.check_sum(snapshot)
-        return etcd_database.read(snapshot)
-    except etcd_database.DamagedDatabase as error:
+        etcd_snapshot.check_sum(snapshot)
+        return etcd_snapshot.read(snapshot)
+    except etcd_snapshot.DamagedDatabase as error:
         raise errors.FirstlightError(f"the snapshot that was taken is of no use: {error}", hint="Run again.") from error
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from firstlight import errors
 from firstlight.clients import git
 from firstlight.clients.git.user_git import MergeConflict
-from firstlight.commands.change import change, change_commit, followed_branch, path_choice, publish
+from firstlight.commands.change import change, followed_branch, path_choice, publish
 from firstlight.commands.change.change import ChangeOutcome, note_released, walk_cluster, with_release
 from firstlight.commands.change.change_record import ChangePart, ChangeStanding
 from firstlight.commands.change.ongoing_change import ChangeHost, ChangeRequest, OngoingChange, no_stages
@@ -140,7 +140,7 @@ async def _by_branch(carrying: OngoingChange, number: int, wishes: ChangeRequest
 async def _made(carrying: OngoingChange, part: ChangePart, wishes: ChangeRequest, *, tip: str) -> str:
     """The commit that takes a part back, on a tip of the followed branch; empty where that is without it."""
     clone, record = clone_of(carrying), carrying.record
-    message = change_commit.revert_message(record, why=wishes.why or record.failure, part=part.cluster)
+    message = publish.revert_message(record, why=wishes.why or record.failure, part=part.cluster)
     async with clone.own.beside(clone.root, tip) as tree:
         try:
             return await clone.own.undo(tree, message, base=publish.base_of(carrying, part), commit=part.commit)

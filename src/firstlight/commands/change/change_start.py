@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli import confirm, output, screen, which_repo, which_run
 from firstlight.cli import means as cli_means
+from firstlight.cli import output, screen, which_repo, which_run
 from firstlight.cli.follow_run import follow_walk
 from firstlight.commands.change import change, change_revert, prepare, record_store
 from firstlight.commands.change import markdown as change_markdown
@@ -60,7 +60,7 @@ async def start(asked: ChangeSource, wishes: ChangeRequest, how: ChangeCommandOp
             carrying = await prepare.begin_change(found, wishes, means)
         shown = change_text.ahead(found.decision, carrying.record, columns=table.terminal_columns())
         print(shown, file=sys.stderr, flush=True)
-        if not how.yes and not confirm.agreed("it is committed, pushed and carried through"):
+        if not how.yes and not screen.agreed("it is committed, pushed and carried through"):
             raise errors.Refused("not confirmed: nothing was written", hint="--yes answers yes.")
         with _alone(means, carrying.record.id):
             carrying.keeper.set()
@@ -101,7 +101,7 @@ async def revert(id: str, wishes: ChangeRequest, how: ChangeCommandOptions) -> i
         return 0
     if not known.commit:
         raise errors.Refused(f"nothing of {known.id} was committed, so that there is nothing to take back")
-    if not how.yes and not confirm.agreed(f"{known.title} is taken back out of {known.followed}"):
+    if not how.yes and not screen.agreed(f"{known.title} is taken back out of {known.followed}"):
         raise errors.Refused("not confirmed: nothing was written", hint="--yes answers yes.")
     platform = which_repo.platform(how.root)
     async with _means(platform, how) as means:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from firstlight import errors
-from firstlight.commands.change import change_commit, publish
+from firstlight.commands.change import publish
 from firstlight.commands.change.change_record import ChangePart, ChangePath
 from firstlight.commands.change.ongoing_change import OngoingChange
 from firstlight.commands.change.record_store import recorded_step
@@ -109,10 +109,10 @@ async def commit_part(carrying: OngoingChange, number: int) -> None:
         return
     title = f"commit the part of {part.cluster} on {part.branch}"
     async with recorded_step(carrying.keeper, f"git:commit:{part.cluster}", title=title, cluster=part.cluster) as told:
-        made = await change_commit.existing_commit(clone, part.branch, record.id)
+        made = await publish.existing_commit(clone, part.branch, record.id)
         if not made:
             tip = await clone.fetched()
-            message = change_commit.commit_message(record, part=part.cluster)
+            message = publish.commit_message(record, part=part.cluster)
             async with clone.own.beside(clone.root, tip) as tree:
                 await clone.own.take(tree, record.commit, clone.inside(part.files))
                 made = await clone.own.commit(tree, message, files=None)

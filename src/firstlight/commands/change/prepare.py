@@ -4,14 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.commands.change import (
-    change_checks,
-    change_commit,
-    cluster_order,
-    followed_branch,
-    path_choice,
-    record_store,
-)
+from firstlight.commands.change import change_checks, cluster_order, followed_branch, path_choice, publish, record_store
 from firstlight.commands.change.change_record import ChangePath, ChangeRecord, ChangeStanding
 from firstlight.commands.change.ongoing_change import ChangeRequest, OngoingChange
 from firstlight.commands.change.record_store import ChangeRecordStore
@@ -66,8 +59,8 @@ async def begin_change(found: Decided, wishes: ChangeRequest, means: Means) -> O
     platform = found.after.platform
     clusters = cluster_order.ordered_clusters(decision, platform, only=wishes.clusters, order=wishes.order)
     clone = await followed_branch.followed_repository(found.states.root, clusters or platform.clusters, means.git)
-    await change_commit.check_base(found, clone)
-    branch = await change_commit.branch_of(found, clone)
+    await publish.check_base(found, clone)
+    branch = await publish.branch_of(found, clone)
     title = wishes.title or title_of(decision, branch)
     now = means.now()
     path = path_choice.chosen(found, is_expedited=bool(wishes.emergency))
@@ -118,7 +111,7 @@ async def reopen_change(root: Path, record: ChangeRecord, means: Means, *, patie
 async def _made(root: Path, record: ChangeRecord, means: Means) -> ChangeRecord:
     """The record of a change that may have been committed, and killed before that was written down."""
     clone = await followed_branch.followed_repository(root, platform_reader.read(root).clusters, means.git)
-    made = await change_commit.existing_commit(clone, record.branch, record.id)
+    made = await publish.existing_commit(clone, record.branch, record.id)
     if not made:
         return record
     is_one = len(record.parts) == 1

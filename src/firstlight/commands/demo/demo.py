@@ -8,9 +8,9 @@ from pathlib import Path
 import firstlight
 from firstlight import errors
 from firstlight.cli import install_tools, screen, which_cluster
-from firstlight.commands.rehearse import given_charts, lab_kit, lab_mapping, rehearse
+from firstlight.commands.rehearse import chart_copies, lab_kit, lab_mapping, rehearse
 from firstlight.commands.rehearse import text as rehearse_text
-from firstlight.commands.rehearse.given_charts import GivenChart
+from firstlight.commands.rehearse.chart_copies import GivenChart
 from firstlight.commands.rehearse.rehearsal import Rehearsal
 from firstlight.commands.rehearse.rehearse import PlayedRehearsal
 from firstlight.commands.runs import timeline
@@ -113,7 +113,7 @@ def _pretended(told: Rehearsal) -> list[tuple[str, str]]:
 async def _charts() -> tuple[GivenChart, ...]:
     """The real charts, out of the catalogue: nothing is fetched by name."""
     found = await install_tools.ensure(CHARTS)
-    return tuple(chart for path in found.values() for chart in given_charts.read(path) if chart.archive)
+    return tuple(chart for path in found.values() for chart in chart_copies.read(path) if chart.archive)
 
 
 def _example() -> Path:

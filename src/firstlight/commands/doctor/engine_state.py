@@ -8,7 +8,7 @@ from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, kind_of, name_of
-from firstlight.plan import product_tables
+from firstlight.plan import well_known
 
 SOURCES = tuple(
     f"{flux_names.SOURCE_GROUP}/{kind}"
@@ -89,7 +89,7 @@ def depends(value: Mapping[str, Any]) -> tuple[str, ...]:
 def kinds_of(value: Mapping[str, Any]) -> frozenset[str]:
     """The groups of kinds that a HelmRelease brings, where its chart is well known."""
     chart = text(value, "spec", "chart", "spec", "chart") or text(value, "spec", "chartRef", "name")
-    known = product_tables.chart_crds_of(chart)
+    known = well_known.chart_crds_of(chart)
     return frozenset(f"kinds of {group}" for group in known.groups) if known else frozenset()
 
 

@@ -5,8 +5,8 @@ import contextlib
 import sys
 from pathlib import Path
 
-from firstlight.cli import confirm, exit_codes, output, which_repo
 from firstlight.cli import means as cli_means
+from firstlight.cli import output, screen, which_repo
 from firstlight.commands.handover import handover as handover_room
 from firstlight.commands.handover import text as text_module
 from firstlight.commands.handover.handover import HandoverRequest
@@ -65,7 +65,7 @@ async def _handed_over(
         result = await carry_out.carry_out(prepared, asked.wishes, means, yes=yes, form="text")
     if asked.is_dry_run:
         await _foreseen(prepared, means, result=result, offers=offers, form=form)
-        return exit_codes.exit_code(result)
+        return result.exit_code
     found = await carry_out.certificate(prepared, means, result, since=begun)
     if canary and found is not None and found[0].is_complete:
         found = await _with_canary(prepared, means, key=asked.key, yes=yes)
@@ -74,13 +74,13 @@ async def _handed_over(
     if found is not None and found[0].is_complete:
         await _left_behind(prepared, means, is_removed=is_forgetful, yes=yes)
     is_flawed = found is not None and not found[0].is_complete
-    return exit_codes.exit_code(result) or (ExitCode.FAILED if is_flawed else 0)
+    return result.exit_code or (ExitCode.FAILED if is_flawed else 0)
 
 
 async def _with_canary(prepared: PreparedRun, means: Means, *, key: Path | None, yes: bool) -> tuple[Certificate, Path]:
     """The same, proven through Git as well."""
     return await handover_room.fly_canary(
-        prepared, means, key=key, confirm=lambda text: yes or confirm.agreed(text),
+        prepared, means, key=key, confirm=lambda text: yes or screen.agreed(text),
         tell=lambda text: print(f"  canary   {text}", file=sys.stderr),
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ async def _left_behind(prepared: PreparedRun, means: Means, *, is_removed: bool,
         what = f"{found[0]}{more}, in which Helm kept what Argo CD owns now"
         if not is_removed:
             print(f"  left     {what}; --forget-releases removes them", file=sys.stderr)
-        elif yes or confirm.agreed(f"removes {what}"):
+        elif yes or screen.agreed(f"removes {what}"):
             await handover_room.forget(found, world, tell=lambda text: print(f"  {text}", file=sys.stderr))
             print(f"  removed  {what}", file=sys.stderr)
 

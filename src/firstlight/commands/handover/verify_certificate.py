@@ -18,7 +18,6 @@ from firstlight.execute.handover import baseline as handover_baseline
 from firstlight.execute.handover import certificate_store, certification, live_evidence
 from firstlight.execute.handover.talos_state import TalosState
 from firstlight.execute.handover.upgrade_preview import UpgradePreview
-from firstlight.model.baseline import Baseline, ObjectSeen
 from firstlight.model.certificate import (
     OF_THE_MOMENT,
     Certificate,
@@ -28,7 +27,7 @@ from firstlight.model.certificate import (
     MachineProof,
     ObjectProof,
 )
-from firstlight.model.handover import Passing
+from firstlight.model.handover import Baseline, ObjectSeen, Passing
 from firstlight.ownership import certificate_scope
 
 

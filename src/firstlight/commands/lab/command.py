@@ -15,7 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "talosconfig": (f"{_HOME}:talosconfig", "Where the talosconfig is, if firstlight configured the machines"),
     "save": (f"{_HOME}:save", "Keep a copy of the cluster's whole state under a name"),
     "restore": (f"{_HOME}:restore", "Put a saved state back; what happened since is gone"),
-    "machine": ("firstlight.commands.lab.machine:machine", "The machines of a lab, and their power"),
+    "machine": (f"{_HOME}:machine", "The machines of a lab, and their power"),
     "source": ("firstlight.commands.lab.source:source", "The Git, OCI and Helm repositories that a lab serves"),
     "fault": ("firstlight.commands.lab.fault:fault", "Faults for clients and for processes"),
     "omni": ("firstlight.commands.lab.omni:omni", "Make the cluster of an Omni template"),

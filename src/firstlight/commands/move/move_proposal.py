@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from firstlight import errors
-from firstlight.commands.change.moves import guard_stages, repo_comparison
+from firstlight.commands.change.moves import move_path, repo_comparison
 from firstlight.engines import engine_directives
 from firstlight.model.component import ObjectId
 from firstlight.model.diagnostic import Diagnostic, Severity
@@ -259,4 +259,4 @@ def _check_guards(platform: Platform, passed: Sequence[PassedObject]) -> None:
         guard = engine_directives.prune_guard(cluster.engine if cluster is not None else None)
         value = repo_comparison.stated(platform, each.cluster).get(each.id) or {}
         if guard.is_barred(value):
-            raise guard_stages.barred(value, guard)
+            raise move_path.barred(value, guard)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from firstlight import errors
-from firstlight.cli import exit_codes, which_cluster, which_repo
 from firstlight.cli import means as cli_means
+from firstlight.cli import which_cluster, which_repo
 from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.commands.node import departure, machine_lookup, machine_ready, upgrade_survey
@@ -66,7 +66,7 @@ async def _added(
     )  # fmt: skip
     await check_joinable(machine, cluster, means)
     async with live_cluster.reached(cluster, means) as world:
-        return exit_codes.exit_code(await follow_walk(walk, world, means, yes=True, form=form))
+        return (await follow_walk(walk, world, means, yes=True, form=form)).exit_code
 
 
 # A machine added to a cluster that lives: configured as the others are, never bootstrapped, waited for, verified.

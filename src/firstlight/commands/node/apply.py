@@ -8,16 +8,15 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli import exit_codes, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
+from firstlight.cli import output, which_cluster, which_repo
 from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.clients import talosctl
-from firstlight.commands.node import apply_config, config_comparison, declared_configs, machine_lookup, machine_ready
+from firstlight.commands.node import apply_config, declared_configs, machine_lookup, machine_ready
 from firstlight.commands.node import text as node_text
 from firstlight.commands.node.apply_config import NodeApplyOptions
-from firstlight.commands.node.config_comparison import ConfigComparison
-from firstlight.commands.node.declared_configs import DeclaredConfigs
+from firstlight.commands.node.declared_configs import ConfigComparison, DeclaredConfigs
 from firstlight.commands.node.machine_ready import ExpectedMachine
 from firstlight.document import mistakes
 from firstlight.drawing import table
@@ -90,7 +89,7 @@ async def _applied(
             cluster=cluster, command=COMMAND, again=_again(cluster.name, names, asked, declared),
             stages=apply_stages(different, declared, asked), revision=declared.revision,
         )  # fmt: skip
-        return exit_codes.exit_code(await follow_walk(walk, world, means, yes=yes, form=form))
+        return (await follow_walk(walk, world, means, yes=yes, form=form)).exit_code
 
 
 def _again(cluster: str, names: tuple[str, ...], asked: NodeApplyOptions, declared: DeclaredConfigs) -> str:
@@ -143,7 +142,7 @@ async def compare_machines(
     async def one(machine: Machine) -> ConfigComparison:
         while True:
             try:
-                return await config_comparison.compare(machine, declared, world, way)
+                return await declared_configs.compare(machine, declared, world, way)
             except talosctl.TalosError as error:
                 is_passing = isinstance(
                     error, talosctl.TalosNotReady | talosctl.TalosUnreachable | talosctl.TalosTimedOut
@@ -174,7 +173,7 @@ def _stage(machine: Machine, declared: DeclaredConfigs, asked: NodeApplyOptions)
 
     async def look(world: World) -> PendingChange | None:
         way = await cluster_access.ensure(world)
-        found = await config_comparison.compare(machine, declared, world, way)
+        found = await declared_configs.compare(machine, declared, world, way)
         wanted[:] = [] if found.is_equal else [found.wanted]
         if found.is_equal:
             return None

@@ -6,9 +6,8 @@ import time
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.commands.node import config_comparison, machine_ready
-from firstlight.commands.node.config_comparison import ConfigComparison
-from firstlight.commands.node.declared_configs import DeclaredConfigs
+from firstlight.commands.node import declared_configs, machine_ready
+from firstlight.commands.node.declared_configs import ConfigComparison, DeclaredConfigs
 from firstlight.commands.node.machine_ready import TIMEOUT, ExpectedMachine
 from firstlight.commands.node.node_rows import ConfigEquality
 from firstlight.execute import cluster_access
@@ -67,7 +66,7 @@ async def send_config(found: ConfigComparison, way: MachineAccess) -> None:
 async def in_force(machine: Machine, wanted: Secret, way: MachineAccess) -> Verdict:
     """Whether a machine runs with its config, for good: one that is about to reboot still answers as before."""
     try:
-        if not await config_comparison.is_settled(machine, way):
+        if not await declared_configs.is_settled(machine, way):
             return Waiting(f"{machine.name} does not run with what it has on its disk yet")
         applied = await way.admin.apply_config(way.at(machine), wanted, dry_run=True)
     except talosctl.TalosError as error:
@@ -132,7 +131,7 @@ class _Trial:
                 f"{name} cannot try it: it would reboot ({why}), and takes back only what needs no reboot",
                 hint="Apply it without --try, on one machine first: --machine NAME",
             )
-        if await config_comparison.persisted(self._machine, way) is None:
+        if await declared_configs.persisted(self._machine, way) is None:
             raise errors.Refused(
                 f"the Talos of {name} does not tell what it has on its disk", hint="Apply without --try."
             )
@@ -202,7 +201,7 @@ class _Trial:
         )
 
     async def _compared(self, world: World, way: MachineAccess) -> ConfigComparison:
-        return await config_comparison.compare(self._machine, self._declared, world, way)
+        return await declared_configs.compare(self._machine, self._declared, world, way)
 
 
 async def _is_active(found: ConfigComparison, way: MachineAccess) -> bool:
@@ -219,6 +218,6 @@ async def _is_active(found: ConfigComparison, way: MachineAccess) -> bool:
 async def _is_settled(machine: Machine, way: MachineAccess) -> bool:
     """Whether a machine runs with what it has on its disk; one that does not answer is not known to."""
     try:
-        return await config_comparison.is_settled(machine, way)
+        return await declared_configs.is_settled(machine, way)
     except talosctl.TalosError:
         return False

@@ -7,7 +7,7 @@ from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, which_cluster, which_repo
 from firstlight.clients import talosctl
-from firstlight.commands.node import config_comparison, declared_configs, machine_lookup, node_rows
+from firstlight.commands.node import declared_configs, machine_lookup, node_rows
 from firstlight.commands.node.declared_configs import DeclaredConfigs
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus, NodeList, NodeRow, NodeSources
 from firstlight.commands.node.output_form import NodesData
@@ -102,7 +102,7 @@ async def _configs(
         if machine.name not in declared.drafts:
             return ConfigStatus(equality=ConfigEquality.UNKNOWN, reason="the repo has no config for it")
         try:
-            return (await config_comparison.compare(machine, declared, world, way)).sight
+            return (await declared_configs.compare(machine, declared, world, way)).sight
         except errors.FirstlightError as error:
             return ConfigStatus(equality=ConfigEquality.UNKNOWN, reason=error.message)
 

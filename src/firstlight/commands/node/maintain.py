@@ -5,8 +5,8 @@ import dataclasses
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli import exit_codes, output, which_repo
 from firstlight.cli import means as cli_means
+from firstlight.cli import output, which_repo
 from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.clients import talosctl
@@ -64,7 +64,7 @@ async def _maintained(
         result = await follow_walk(walk, world, means, yes=yes, form=form)
     if form == "text" and result.is_complete and not asked.is_rebooted:
         print(f"  next     when the work is done: firstlight node maintain {machine.name} --done")
-    return exit_codes.exit_code(result)
+    return result.exit_code
 
 
 def _again(asked: "NodeMaintainOptions") -> str:

@@ -16,7 +16,6 @@ from firstlight.commands.node import (
     machine_lookup,
     machine_ready,
     node_storage,
-    rejoin_gate,
     talos_upgrade_plan,
     upgrade_survey,
 )
@@ -186,7 +185,7 @@ async def _waited(move: MachineUpgrade, world: World, on_verdict: OnVerdict, *, 
         sight = await machine_ready.look_at_machine(move.machine, world, way)
         if sight.node is not None and (mark := drain_rules.mark_of(sight.node)) is not None:
             before = mark.boot
-        verdict = rejoin_gate.judge(sight, boot_before=before, talos=move.after)
+        verdict = machine_ready.judge(sight, boot_before=before, talos=move.after)
         if before and sight.boot not in ("", before) and _is_other(sight.talos, move.after):
             verdict = Failed(f"{move.machine.name} came back with Talos {sight.talos}, not {move.after}")
         if verdict != last:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli import confirm, exit_codes, follow_run, output, which_cluster, which_repo
+from firstlight.cli import follow_run, output, screen, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.output import Form
 from firstlight.commands.backup import etcd_snapshot
@@ -90,7 +90,7 @@ async def _carried_out(
         again = _again(world.cluster.name, wishes)
         walk = Walk(cluster=world.cluster, command=talos_upgrade.COMMAND, again=again, stages=stages)
         result = await follow_run.follow_walk(walk, world, means, yes=yes, form=form)
-        if code := exit_codes.exit_code(result):
+        if code := result.exit_code:
             return code
     if form == "text":
         print(f"  repo     {plan.repo}")
@@ -108,7 +108,7 @@ def _confirmed(plan: UpgradePlan, *, yes: bool) -> None:
     many = f"{len(plan.waiting)} machine{'' if len(plan.waiting) == 1 else 's'}"
     talos = f"{many} reboot{'s' if len(plan.waiting) == 1 else ', one after the other'}"
     kubernetes = f"Kubernetes of {many} is upgraded, and the objects above are written"
-    if not confirm.agreed(talos if plan.product is UpgradeProduct.TALOS else kubernetes):
+    if not screen.agreed(talos if plan.product is UpgradeProduct.TALOS else kubernetes):
         raise errors.Refused("not confirmed: nothing was upgraded", hint="--yes answers yes.")
 
 

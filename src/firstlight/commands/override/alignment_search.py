@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.commands.override import alignment_proof
-from firstlight.commands.override.alignment_renderings import Files, RenderedRepo, Renderings
+from firstlight.commands.override.alignment_proof import Files, RenderedRepo, Renderings
 from firstlight.document import yaml_reader
 from firstlight.model.component import Component, Origin, Side
 from firstlight.model.diagnostic import Diagnostic

@@ -13,7 +13,7 @@ import msgspec
 from firstlight import errors
 from firstlight.cli import output
 from firstlight.clients import kube
-from firstlight.commands.override import begin, data, override_scope, session
+from firstlight.commands.override import begin, data, session
 from firstlight.commands.override.session import lease_held
 from firstlight.document import yaml_reader
 from firstlight.drawing import override_text
@@ -59,7 +59,7 @@ def delete(
 
     async def run() -> int:
         async with place.opened() as ground:
-            what = await override_scope.object_named(object_name, ground.client)
+            what = await session.object_named(object_name, ground.client)
             session.require_agreement(
                 f"deletes {what}; what it holds beside its own fields, such as data, is gone", yes=yes
             )
@@ -112,7 +112,7 @@ async def _patched(name: str, text: str, ground: OverrideContext) -> dict[str, A
         ) from error
     if not isinstance(part, dict):
         raise errors.UsageError(f"the patch of {name} is no object", hint='\'{"spec": {"replicas": 3}}\'')
-    id = await override_scope.object_named(name, ground.client)
+    id = await session.object_named(name, ground.client)
     version = (await restore.version_of([id], ground.client))[id]
     metadata = part.get("metadata") if isinstance(part.get("metadata"), dict) else {}
     place = {"name": id.name, **({"namespace": id.namespace} if id.namespace else {})}

@@ -10,7 +10,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.cli import output
-from firstlight.commands.override import data, emergency_route, override_scope, session
+from firstlight.commands.override import data, emergency_route, session
 from firstlight.commands.override.session import lease_held
 from firstlight.drawing import override_text, table
 from firstlight.engines import engine_marks
@@ -52,11 +52,9 @@ def begin(
                 if not _is_right(route, anyway=anyway, form=form):
                     return ExitCode.BLOCKED
                 owners = [
-                    each
-                    for name in components
-                    for each in override_scope.owners_of(place.platform, place.cluster, name)
+                    each for name in components for each in session.owners_of(place.platform, place.cluster, name)
                 ]
-                named = [await override_scope.object_named(each, ground.client) for each in objects]
+                named = [await session.object_named(each, ground.client) for each in objects]
                 found = dataclasses.replace(
                     wish, owners=tuple(dict.fromkeys(owners)), objects=tuple(dict.fromkeys(named)),
                     scope=(*(f"component {each}" for each in components), *map(str, named)),

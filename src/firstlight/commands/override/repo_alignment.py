@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.commands.override import alignment_renderings, alignment_search
-from firstlight.commands.override.alignment_renderings import Files, RenderedRepo
+from firstlight.commands.override import alignment_proof, alignment_search
+from firstlight.commands.override.alignment_proof import Files, RenderedRepo
 from firstlight.commands.override.alignment_search import EditSearch, ProvenEdit
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.place import Place
@@ -97,7 +97,7 @@ async def align_repo(
     """
     aligned: list[AlignedField] = []
     left: list[UndecidedField] = []
-    async with alignment_renderings.opened(tree, open_renderer) as renderings:
+    async with alignment_proof.opened(tree, open_renderer) as renderings:
         say("rendering the repo")
         first = state = await renderings.state({})
         wishes = wanted_fields(first, cluster, applied)

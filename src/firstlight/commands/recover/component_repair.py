@@ -15,7 +15,7 @@ from firstlight.commands.up import up
 from firstlight.commands.up.up import PreparedRun
 from firstlight.engines import engine_marks
 from firstlight.execute.actions import dispatch
-from firstlight.execute.apply import object_difference
+from firstlight.execute.apply import object_survey
 from firstlight.execute.apply.object_survey import survey
 from firstlight.execute.apply.server_side_apply import apply
 from firstlight.execute.means import Means, RunRequest
@@ -204,7 +204,7 @@ def _in_the_place(ready: RestorePlan) -> WalkStage:
         plain = await survey(
             [each.object for each in others], world.kube, manager=final_owners.FIRSTLIGHT, managers=managers
         )
-        object_difference.check_refusals(plain)
+        object_survey.check_refusals(plain)
         if not engines and not plain:
             return None
 

@@ -24,8 +24,8 @@ from firstlight.commands.recover import assess, drill_context, machine_faults, o
 from firstlight.commands.recover import text as recover_text
 from firstlight.commands.recover.assessment import DrillResult
 from firstlight.commands.recover.drill_context import DrillContext, DrillFault
-from firstlight.commands.rehearse import given_charts, lab_kit, lab_mapping, rehearse, stand_ins
-from firstlight.commands.rehearse.given_charts import GivenChart
+from firstlight.commands.rehearse import chart_copies, lab_kit, lab_mapping, rehearse, stand_ins
+from firstlight.commands.rehearse.chart_copies import GivenChart
 from firstlight.document import mistakes
 from firstlight.document.within import mapping, text
 from firstlight.drawing import table
@@ -64,7 +64,7 @@ def drill(
         near = mistakes.near(scenario, list(FAULTS))
         raise errors.UsageError(f"there is no scenario {scenario[:63]!r}", hint=f"{near} See: --drill {LIST}".strip())
     fault.check(platform, cluster)
-    given = given_charts.read(charts) if charts else ()
+    given = chart_copies.read(charts) if charts else ()
     name = f"drill-{lab_kit.lab_name(cluster.name).removeprefix('rehearsal-')}"[:32].rstrip("-")
     try:
         found = asyncio.run(_drilled(platform, cluster, fault, name=name, given=given, offline=offline, keep=keep))

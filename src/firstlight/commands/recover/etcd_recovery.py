@@ -17,11 +17,11 @@ from firstlight.commands.backup import (
     backup_signature,
     backup_store,
     encryption,
-    etcd_database,
+    etcd_snapshot,
 )
 from firstlight.commands.backup.backup_manifest import SignatureJudgement, StoredBackup
 from firstlight.commands.backup.backup_signature import SignerTrust
-from firstlight.commands.backup.etcd_database import EtcdContent
+from firstlight.commands.backup.etcd_snapshot import EtcdContent
 from firstlight.drawing import clock
 from firstlight.execute import cluster_identity
 from firstlight.execute.world import World
@@ -84,10 +84,10 @@ async def opened(source: Path, world: World, *, trusted: SignerTrust | None, now
         path = world.holding(private_directory.create("etcd")) / "snapshot"
         await encryption.decrypted(file, path, sops=world.programs.sops)
     try:
-        etcd_database.check_sum(path)
-        store = etcd_database.read(path)
-        namespace = etcd_database.value_of(path, _NAMESPACE)
-    except etcd_database.DamagedDatabase as error:
+        etcd_snapshot.check_sum(path)
+        store = etcd_snapshot.read(path)
+        namespace = etcd_snapshot.value_of(path, _NAMESPACE)
+    except etcd_snapshot.DamagedDatabase as error:
         raise errors.Refused(f"{file} is no snapshot to restore: {error}", hint="Take another one.") from error
     if known and known.encode() not in namespace:
         raise errors.Refused(

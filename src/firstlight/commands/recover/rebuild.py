@@ -16,7 +16,7 @@ from firstlight import errors
 from firstlight.cli import which_cluster
 from firstlight.clients import kube
 from firstlight.clients.git import Git
-from firstlight.commands.node import add, machine_ready, removal_stages
+from firstlight.commands.node import add, machine_ready, remove
 from firstlight.commands.up import up
 from firstlight.commands.up.up import PreparedRun
 from firstlight.commands.verify import idempotency
@@ -50,10 +50,7 @@ def machine_stages(
     Raises:
         errors.Refused: The repo's machines are not understood.
     """
-    departure = {
-        each.id: each
-        for each in removal_stages.stages(machine, removal_stages.NodeRemovalOptions(command="node remove"))
-    }
+    departure = {each.id: each for each in remove.stages(machine, remove.NodeRemovalOptions(command="node remove"))}
     silence: list[MachineReport] = []
     gone = [_while_lost(departure[f"{machine.name}:{each}"], machine, silence) for each in _LEAVING]
     return (*gone, *add.add_stages(platform, cluster, machine, timeout=timeout))

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli import exit_codes, output, screen
 from firstlight.cli import means as cli_means
+from firstlight.cli import output, screen
 from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.commands.backup import backup_signature, backup_store
@@ -184,7 +184,7 @@ async def _up(platform: Platform, means: Means, wishes: RecoverRequest, asked: e
     if prepared.is_blocked:
         carry_out.tell_problems(prepared, wishes.form)
         return ExitCode.BLOCKED
-    return exit_codes.exit_code(await carry_out.carry_out(prepared, asked, means, yes=wishes.is_yes, form=wishes.form))
+    return (await carry_out.carry_out(prepared, asked, means, yes=wishes.is_yes, form=wishes.form)).exit_code
 
 
 async def _restored(platform: Platform, cluster: Cluster, means: Means, wishes: RecoverRequest) -> int:
@@ -237,7 +237,7 @@ async def _walked(
     # The lease lies in etcd, which some do not leave as it was.
     reached = live_cluster.reached(cluster, means) if is_api_there else live_cluster.unconnected(cluster, means)
     async with reached as world:
-        return exit_codes.exit_code(await follow_walk(walk, world, means, yes=wishes.is_yes, form=wishes.form))
+        return (await follow_walk(walk, world, means, yes=wishes.is_yes, form=wishes.form)).exit_code
 
 
 async def _rebuild(platform: Platform, cluster: Cluster, means: Means, wishes: RecoverRequest) -> int:
@@ -257,7 +257,7 @@ async def _rebuild(platform: Platform, cluster: Cluster, means: Means, wishes: R
         return ExitCode.BLOCKED
     if not wishes.is_dry_run:
         await rebuild.set_aside(cluster, means)
-    code = exit_codes.exit_code(await carry_out.carry_out(prepared, asked, means, yes=wishes.is_yes, form=wishes.form))
+    code = (await carry_out.carry_out(prepared, asked, means, yes=wishes.is_yes, form=wishes.form)).exit_code
     if code or wishes.is_dry_run:
         return code
     found = await rebuild.verify(prepared, means)

@@ -12,7 +12,7 @@ from firstlight.cli import install_tools
 from firstlight.clients import program_path
 from firstlight.commands.lab import bring_up as lab_bring_up
 from firstlight.commands.rehearse import rehearse, stand_ins
-from firstlight.commands.rehearse.given_charts import GivenChart
+from firstlight.commands.rehearse.chart_copies import GivenChart
 from firstlight.commands.rehearse.rehearse import RehearsalKit
 from firstlight.commands.up import carry_out as up_carry_out
 from firstlight.commands.up.up import PreparedRun

@@ -13,8 +13,8 @@ import msgspec
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.talosctl import Talosctl
-from firstlight.commands.rehearse import chart_copies, dummy_secrets, lab_mapping, stand_ins, work_tree_copy
-from firstlight.commands.rehearse.given_charts import GivenChart, GivenChartStore
+from firstlight.commands.rehearse import chart_copies, lab_mapping, stand_ins, work_tree_copy
+from firstlight.commands.rehearse.chart_copies import GivenChart, GivenChartStore
 from firstlight.commands.rehearse.lab_mapping import RehearsalStage
 from firstlight.commands.rehearse.rehearsal import Rehearsal, RehearsedStep, StandIn, Untried
 from firstlight.commands.rehearse.work_tree_copy import WorkTreeCopy
@@ -165,7 +165,7 @@ async def _make_ready(platform: Platform, cluster: Cluster, kit: RehearsalKit, *
     rules = (*own, *pushed.rules)
     await kit.lab.up(kit.programs, settings=msgspec.structs.replace(stage.settings, rewrites=rules))
     here = platform_reader.read(copied.root)
-    secrets = dummy_secrets.dummy_secrets_of(here, cluster.name)
+    secrets = work_tree_copy.dummy_secrets_of(here, cluster.name)
     instead = {**fetched.instead, **_repinned(fetched, pushed.digests)}
     hand = functools.partial(
         GivenChartStore, kit.home / "charts", kit.fetching, given=kit.given, instead=instead, digests=pushed.manifests,

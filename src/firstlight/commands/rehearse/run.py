@@ -6,7 +6,7 @@ from pathlib import Path
 
 from firstlight.cli import allow_commands as cli_allow_commands
 from firstlight.cli import output, which_cluster, which_repo
-from firstlight.commands.rehearse import given_charts, lab_mapping
+from firstlight.commands.rehearse import chart_copies, lab_mapping
 from firstlight.commands.rehearse import rehearse as rehearse_room
 from firstlight.commands.rehearse import text as rehearse_text
 from firstlight.commands.rehearse.lab_kit import clean_up, fresh_lab, interrupted, kit, lab_name
@@ -47,7 +47,7 @@ async def _rehearse(
     platform: Platform, cluster: Cluster, wishes: RunRequest, *, charts: Path | None, offline: bool, keep: bool,
     verify: bool,
 ) -> tuple[Rehearsal, Verification | None]:  # fmt: skip
-    given = given_charts.read(charts) if charts else ()
+    given = chart_copies.read(charts) if charts else ()
     one = await fresh_lab(lab_name(cluster.name))
     tools = await kit(one, actors=lab_mapping.actors(platform, cluster), given=given, offline=offline, keep=keep)
     try:

@@ -17,7 +17,7 @@ from firstlight.errors import ExitCode
 from firstlight.model.component import Component, Side
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.platform import Platform
-from firstlight.render import component_renderer, crds
+from firstlight.render import component_renderer, served_kinds
 
 
 def show(
@@ -117,14 +117,14 @@ def _show(found: list[RenditionRow], form: str, *, is_one: bool, seconds: float)
 
 
 def _show_crds(platform: Platform, found: list[RenditionRow], form: str) -> int:
-    made = crds.extract([row.rendition for row in found], platform=platform)
+    made = served_kinds.extract([row.rendition for row in found], platform=platform)
     if form == "json":
         listed = [
             {
                 "name": each.name,
                 "cluster": each.cluster,
                 "components": each.components,
-                "versions": crds.versions(each.object),
+                "versions": served_kinds.served_versions(each.object),
                 "object": each.object.value,
             }
             for each in made.each

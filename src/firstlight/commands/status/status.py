@@ -10,7 +10,7 @@ from pathlib import Path
 from firstlight.cli import follow_run, output, which_run
 from firstlight.cli.output import Form
 from firstlight.commands.runs import data, text
-from firstlight.drawing import run_screen, run_summary, safe, table
+from firstlight.drawing import run_lines, run_screen, safe, table
 from firstlight.errors import ExitCode
 from firstlight.journal import journal_reader
 from firstlight.model.run_state import RunBrief, RunState
@@ -72,7 +72,7 @@ def _text(state: RunState, others: list[str]) -> list[str]:
         phases = run_screen.phase_line(state, now=state.until(now), columns=columns, colour=colour)
         run = state.started.run if state.started else ""
         more = f"  whole    firstlight runs {run}"
-        found = [phases, "", *run_summary.summary(state, now=now, columns=columns), more]
+        found = [phases, "", *run_lines.summary(state, now=now, columns=columns), more]
     if stays := data.staying_text(state):
         found += [safe.text(each) for each in table.wrap(stays, columns)]
     if others:

@@ -8,9 +8,8 @@ from firstlight import errors
 from firstlight.cli import allow_commands as cli_allow_commands
 from firstlight.cli import diagnostic_data, follow_run, output, screen, which_cluster, which_repo
 from firstlight.cli import means as cli_means
-from firstlight.cli.confirm import agreed
-from firstlight.cli.exit_codes import exit_code
 from firstlight.cli.output import Form
+from firstlight.cli.screen import agreed
 from firstlight.commands.plan import text
 from firstlight.commands.up import up
 from firstlight.commands.up.up import PreparedRun, reached
@@ -82,7 +81,7 @@ async def prepare_and_run(
         for line in await lines_after(prepared, means, result, since=begun):
             print(line)
     _show_way(prepared, wishes, means, form)
-    return exit_code(result)
+    return result.exit_code
 
 
 def _show_way(prepared: PreparedRun, wishes: RunRequest, means: Means, form: Form) -> None:

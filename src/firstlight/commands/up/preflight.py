@@ -9,10 +9,10 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import omnictl, program_path
 from firstlight.commands.up import machine_checks
+from firstlight.commands.up.git_state import rendered_commit
 from firstlight.commands.up.machine_checks import address_problems
 from firstlight.execute import cluster_identity, command_digest
 from firstlight.execute.command_digest import CommandDigest
-from firstlight.execute.git_state import rendered_commit
 from firstlight.execute.means import Means, RunRequest
 from firstlight.journal import journal_reader
 from firstlight.model import repo_command

@@ -1,4 +1,8 @@
-"""All checks of ``verify``, at once where they can be, and each with the time that it took."""
+"""All checks of ``verify``, at once where they can be, and each with the time that it took.
+
+Warning events since a moment are counted, alike ones together, the worst first. They fail nothing: a start is never
+silent.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,16 @@ import asyncio
 import dataclasses
 import time
 import urllib.parse
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.cilium import Cilium
-from firstlight.commands.verify import connectivity, idempotency, talos_inventory, warning_events
-from firstlight.document.within import text
+from firstlight.commands.verify import connectivity, idempotency, talos_inventory
+from firstlight.document import conditions
+from firstlight.document.within import number, text
 from firstlight.engines import engine_marks
 from firstlight.execute.overrides import override_records
 from firstlight.gates import cluster_health, gate_parts
@@ -88,7 +94,7 @@ async def verify(
     await add("the cluster", *(_asked(each, scene) for each in _questions(scene)))
     await add("API endpoints", _single(check_endpoints(scene.client, scene.cluster.machines, reach=scene.apis)))
     await add(talos_inventory.RELEASE_CHECK, *_talos(scene))
-    await add("warnings", _single(warning_events.check(scene.client, since=scene.since, now=scene.now())))
+    await add("warnings", _single(check(scene.client, since=scene.since, now=scene.now())))
     await add(override_records.OPEN_OVERRIDES, override_records.open_override_checks(scene.client, now=scene.now()))
     if scene.work is not None and scene.ground is not None:
         await add("components", component_health.checks(scene.work, scene.ground, scene.watching, wait=scene.wait))
@@ -271,3 +277,93 @@ def _at(config: kube.ClientConfig, address: str) -> kube.ClientConfig:
         server=f"https://{place}:{port or given.port or _PORT}",
         server_name=config.server_name or given.hostname or "",
     )
+
+
+_SHOWN = 8
+_LONGEST = 160
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WarningGroup:
+    """Warnings of one reason about one kind of object in one namespace."""
+
+    reason: str
+    kind: str
+    namespace: str
+    objects: int
+    count: int
+    last: float
+    message: str
+    """The newest."""
+
+
+async def check(client: kube.Client, *, since: float, now: float) -> VerificationCheck:
+    """What was warned of."""
+    listing = await client.list("v1", "Event", fields="type=Warning")
+    groups = grouped(listing.items, since=since)
+    if not groups:
+        return VerificationCheck(name="warnings", verdict=Passed(f"none in {_ago(now - since)}"))
+    lines = [_line(each, now) for each in groups[:_SHOWN]]
+    if len(groups) > _SHOWN:
+        lines.append(f"and {len(groups) - _SHOWN} more; kubectl get events -A --field-selector type=Warning")
+    return VerificationCheck(name="warnings", verdict=Passed(summed(groups, since=since, now=now)), detail=tuple(lines))
+
+
+def summed(groups: Sequence[WarningGroup], *, since: float, now: float) -> str:
+    """How many there were, and of how many kinds some came lately."""
+    total = sum(each.count for each in groups)
+    still = sum(now - each.last < 60 for each in groups)
+    lately = f"{still or 'none'} of {len(groups)} kinds" if len(groups) > 1 else "also" if still else "none"
+    return f"{total} in {_ago(now - since)}, {lately} in the last minute"
+
+
+def grouped(events: Iterable[Mapping[str, Any]], *, since: float) -> tuple[WarningGroup, ...]:
+    """Alike ones together; first what touches the most, then what was said most often, then the newest."""
+    found: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for event in events:
+        if text(event, "type") == "Warning" and _last(event) >= since:
+            of = event.get("involvedObject")
+            key = (text(event, "reason"), text(of, "kind"), text(of, "namespace"))
+            found.setdefault(key, []).append(event)
+    groups = [
+        WarningGroup(
+            reason=reason,
+            kind=kind,
+            namespace=namespace,
+            objects=len({text(each, "involvedObject", "name") for each in each_of}),
+            count=sum(_count(each) for each in each_of),
+            last=max(map(_last, each_of)),
+            message=text(max(each_of, key=_last), "message"),
+        )
+        for (reason, kind, namespace), each_of in found.items()
+    ]
+    return tuple(sorted(groups, key=lambda each: (-each.objects, -each.count, -each.last, each.reason)))
+
+
+def _count(event: Mapping[str, Any]) -> int:
+    return max(number(event, "count"), number(event, "series", "count"), 1)
+
+
+def _last(event: Mapping[str, Any]) -> float:
+    """When it was seen last; old and new events write it in different places."""
+    times = (
+        text(event, "lastTimestamp"),
+        text(event, "series", "lastObservedTime"),
+        text(event, "eventTime"),
+        text(event, "metadata", "creationTimestamp"),
+    )
+    return max((conditions.moment(each) or 0.0 for each in times), default=0.0)
+
+
+def _line(group: WarningGroup, now: float) -> str:
+    where = f" in {group.namespace}" if group.namespace else ""
+    about = f"{group.objects} {group.kind}{'s' if group.objects > 1 else ''}{where}"
+    message = " ".join(group.message.split())
+    shown = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
+    return f"{group.count}× {group.reason}, {about}, {_ago(now - group.last)} ago: {shown}"
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

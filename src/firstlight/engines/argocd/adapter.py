@@ -1,15 +1,60 @@
-"""How Argo CD differs from other engines."""
+"""How Argo CD differs from other engines: its marks, how it is asked, and what it consists of."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from firstlight.document.within import at, mapping, text
-from firstlight.engines.adapter import EngineAdapter, FetchFailure, Guard
-from firstlight.engines.argocd import manifests, marks, roots, verdicts
+from firstlight.document.within import at, mapping, sequence, text
+from firstlight.engines.adapter import EngineAdapter, EngineMark, FetchFailure, Guard
+from firstlight.engines.argocd import manifests, roots, verdicts
 from firstlight.engines.engine_kind import EngineKind, KeptAnnotations, Requests, Verdicts
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Engine
-from firstlight.model.component import SourceForm
+from firstlight.model.component import ObjectId, SourceForm
+
+INSTANCES = (argocd_names.INSTANCE_LABEL, "app.kubernetes.io/instance")
+"""The labels that it uses instead of the annotation, as it is set up."""
+
+
+def marks(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[EngineMark, ...]:
+    """Return the mark on a live object, if it has one.
+
+    Bootstrap may have applied it as Argo CD's manager itself. So a label that charts use as well counts only where that
+    manager owns it, and bootstrap does not want it.
+
+    Args:
+        live: The object.
+        wanted: What bootstrap would apply.
+    """
+    labels, annotations = mapping(live, "metadata", "labels"), mapping(live, "metadata", "annotations")
+    app, _, what = str(annotations.get(argocd_names.TRACKING_ID_ANNOTATION) or "").partition(":")
+    if app and _is_itself(what, ObjectId.of(live)):
+        return (_mark(app),)
+    own = mapping(wanted, "metadata", "labels")
+    for label in INSTANCES:
+        if labels.get(label) and own.get(label) != labels[label] and _is_owned(live, label):
+            return (_mark(labels[label]),)
+    return ()
+
+
+def _mark(app: object) -> EngineMark:
+    return EngineMark(Engine.ARGOCD, f"{argocd_names.APPLICATION} {app}")
+
+
+def _is_owned(live: Mapping[str, Any], label: str) -> bool:
+    """Whether a label is one that Argo CD's manager applied."""
+    return any(
+        f"f:{label}" in mapping(each, "fieldsV1", "f:metadata", "f:labels")
+        for each in sequence(live, "metadata", "managedFields")
+        if mapping(each).get("manager") == argocd_names.FIELD_MANAGER
+    )
+
+
+def _is_itself(what: str, id: ObjectId) -> bool:
+    """Whether a tracking id is of the object that carries it, and not a copy; a namespace may be implied."""
+    group_kind, _, place = what.partition(":")
+    namespace, _, name = place.partition("/")
+    return group_kind == f"{id.group}/{id.kind}" and name == id.name and (not id.namespace or namespace == id.namespace)
+
 
 # How Argo CD is asked: an annotation, which it takes away when it has looked.
 
@@ -119,7 +164,7 @@ ARGOCD = EngineAdapter(
     workload_kinds=("Deployment", "StatefulSet"),
     list_command="argocd app list",
     lab_actors=_lab_actors,
-    marks=marks.marks,
+    marks=marks,
     prune_guard=Guard(argocd_names.SYNC_OPTIONS_ANNOTATION, "Prune=false"),
     has_releases=False,
     starts_from_directory=False,

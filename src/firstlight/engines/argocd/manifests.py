@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.engines.new_component import OCI, ComponentManifests, WantedComponent
+from firstlight.engines.adapter import OCI, ComponentManifests, WantedComponent
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import SourceForm

@@ -1,16 +1,36 @@
-"""How Flux differs from other engines."""
+"""How Flux differs from other engines: its marks, how it is asked, and what it consists of."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import revisions
-from firstlight.engines.adapter import EngineAdapter, FetchFailure, Guard
+from firstlight.engines.adapter import EngineAdapter, EngineMark, FetchFailure, Guard
 from firstlight.engines.engine_kind import EngineKind, Requests, Rest, SourceKind, Verdicts
-from firstlight.engines.flux import manifests, marks, roots, verdicts
+from firstlight.engines.flux import manifests, roots, verdicts
 from firstlight.model import flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId, SourceForm
+
+MARKS = {
+    flux_names.KUSTOMIZE_GROUP: flux_names.KUSTOMIZATION,
+    flux_names.HELM_GROUP: flux_names.HELM_RELEASE,
+    flux_names.OPERATOR_GROUP: flux_names.FLUX_INSTANCE,
+    flux_names.RESOURCE_SET_LABEL_PREFIX: flux_names.RESOURCE_SET,
+}
+"""Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
+
+
+def marks(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[EngineMark, ...]:
+    """Return the marks on a live object; what bootstrap wants of it has none that could be mistaken for one."""
+    labels = mapping(live, "metadata", "labels")
+    found = []
+    for group, kind in MARKS.items():
+        if name := labels.get(f"{group}/name"):
+            namespace = labels.get(f"{group}/namespace") or ""
+            found.append(EngineMark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"))
+    return tuple(found)
+
 
 _GIT = flux_names.GIT_REPOSITORY
 
@@ -211,7 +231,7 @@ FLUX = EngineAdapter(
     check_command="flux check",
     list_command="flux get all -A",
     lab_actors=_lab_actors,
-    marks=marks.marks,
+    marks=marks,
     prune_guard=Guard(flux_names.PRUNE_ANNOTATION, "disabled"),
     has_releases=True,
     starts_from_directory=True,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import at, mapping, text
-from firstlight.engines.new_component import OCI, ComponentManifests, WantedComponent
+from firstlight.engines.adapter import OCI, ComponentManifests, WantedComponent
 from firstlight.model import flux_names
 from firstlight.model.component import SourceForm
 from firstlight.model.source import ChartSource, DirectorySource

@@ -18,10 +18,9 @@ from firstlight.clients import kube
 from firstlight.engines import engine_marks
 from firstlight.engines.adapter import EngineMark
 from firstlight.execute import lease
-from firstlight.execute.apply import helm_storage, object_difference
+from firstlight.execute.apply import helm_storage, object_survey
 from firstlight.execute.apply.helm_storage import HelmRevision
-from firstlight.execute.apply.object_difference import ObjectDifference
-from firstlight.execute.apply.object_survey import survey
+from firstlight.execute.apply.object_survey import ObjectDifference, survey
 from firstlight.execute.apply.server_side_apply import apply
 from firstlight.execute.world import PendingChange, World
 from firstlight.model import flux_names, helm_names, work
@@ -41,7 +40,7 @@ async def look_apply(task: work.Apply, world: World, step: str) -> PendingChange
     """
     found = await survey(task.objects, world.kube, manager=task.manager, managers=task.managers, once=task.once)
     changes = writable(found, world, step)
-    object_difference.check_refusals(changes)
+    object_survey.check_refusals(changes)
     if not changes:
         return None
 
@@ -109,7 +108,7 @@ async def look_install(task: work.Install, world: World, step: str) -> PendingCh
     todo = [each for each in found if each is not None]
     differences = await survey(task.beside, world.kube, manager=task.manager, managers=task.managers)
     beside = writable(differences, world, step)
-    object_difference.check_refusals(beside)
+    object_survey.check_refusals(beside)
     if not todo and not beside:
         return None
 
@@ -117,7 +116,7 @@ async def look_install(task: work.Install, world: World, step: str) -> PendingCh
         def tell(text: str) -> None:
             world.tell(step, text)
 
-        before = [each for each in beside if object_difference.is_early(each)]
+        before = [each for each in beside if object_survey.is_early(each)]
         await apply(before, world.kube, tell=tell)
         for each in todo:
             # An engine may have taken it since, and nothing keeps Helm from writing over that or deleting it.
@@ -186,7 +185,7 @@ async def _drifted(release: work.Installation, kept: HelmRevision, world: World,
         objects, world.kube, manager=helm_names.FIELD_MANAGER, owners_count=False, namespace=release.namespace
     )
     changed = writable(found, world, step)
-    object_difference.check_refusals(changed)  # a CRD among them may be newer than the chart's
+    object_survey.check_refusals(changed)  # a CRD among them may be newer than the chart's
     if not changed:
         return None
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""

@@ -14,9 +14,8 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube import refusals
-from firstlight.execute.apply import object_difference, object_survey
-from firstlight.execute.apply.object_difference import ObjectDifference
-from firstlight.execute.apply.object_survey import survey
+from firstlight.execute.apply import object_survey
+from firstlight.execute.apply.object_survey import ObjectDifference, survey
 from firstlight.model.rendition import Object
 
 PATIENCE = 300.0
@@ -60,7 +59,7 @@ async def apply(
         errors.ClientError: Something could not be applied; all of it is named.
     """
     wanted = [each for each in changes if each.mark is None]
-    object_difference.check_refusals(wanted)
+    object_survey.check_refusals(wanted)
     deadline = time.monotonic() + patience
     turns = asyncio.Semaphore(parallel)
     writer = _Writer(client, deadline, tell)
@@ -73,11 +72,11 @@ async def apply(
                 return failed.error
             return None
 
-    for stage, those in object_difference.stage_order(wanted):
+    for stage, those in object_survey.stage_order(wanted):
         failures = [error for error in await asyncio.gather(*map(one, those)) if error is not None]
         if failures:
             raise _together(failures, len(those))
-        if stage == object_difference.CRD_STAGE:
+        if stage == object_survey.CRD_STAGE:
             await served([each.object for each in those], client, deadline=deadline, tell=tell)
 
 
@@ -144,9 +143,9 @@ class _Writer:
                 if fresh is None:
                     return
                 if error.is_field_conflict and _version(fresh) == _version(now):
-                    if others := object_difference.stranger_conflicts(error.conflicts, manager=now.manager):
-                        text = object_difference.conflict_sentence(now, others)
-                        raise _Failed(errors.Refused(text, hint=object_difference.CONFLICT_HINT)) from error
+                    if others := object_survey.stranger_conflicts(error.conflicts, manager=now.manager):
+                        text = object_survey.conflict_sentence(now, others)
+                        raise _Failed(errors.Refused(text, hint=object_survey.CONFLICT_HINT)) from error
                     force = True
                     continue
                 now, force = fresh, bool(fresh.conflicts)
@@ -172,7 +171,7 @@ class _Writer:
             found = await survey([difference.object], self._client, manager=difference.manager, once=once)
             fresh = next(iter(found), None)
             if fresh is None or fresh.mark is None:
-                object_difference.check_refusals(found)
+                object_survey.check_refusals(found)
                 return fresh
         except (errors.Refused, errors.ClientError) as error:
             raise _Failed(error) from error

@@ -18,8 +18,8 @@ from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_marks
 from firstlight.execute import durable_store
 from firstlight.journal import state_files
-from firstlight.model.baseline import Baseline, ObjectSeen, OwnerSeen, PodSeen
 from firstlight.model.component import ObjectId
+from firstlight.model.handover import Baseline, ObjectSeen, OwnerSeen, PodSeen
 from firstlight.model.rendition import Object
 from firstlight.plan import pod_needs
 

@@ -22,7 +22,6 @@ from firstlight.execute.handover import (
 from firstlight.execute.handover.talos_state import TalosState
 from firstlight.execute.handover.upgrade_preview import UpgradePreview
 from firstlight.execute.world import World
-from firstlight.model.baseline import Baseline, ObjectSeen, OwnerSeen
 from firstlight.model.certificate import (
     Certificate,
     CertificateClaim,
@@ -32,7 +31,7 @@ from firstlight.model.certificate import (
     ObjectProof,
 )
 from firstlight.model.component import ObjectId
-from firstlight.model.handover import Passing
+from firstlight.model.handover import Baseline, ObjectSeen, OwnerSeen, Passing
 from firstlight.model.work import Certify
 from firstlight.ownership import evidence, inventories
 from firstlight.ownership import proofs as ownership_proofs

@@ -168,7 +168,10 @@ def needs(manifest: Manifest, form: str) -> list[ComponentNeed]:
             place: Place = manifest.at("spec", "dependsOn", number)
             found.append(
                 ComponentNeed(
-                    id="/".join(each for each in (form, namespace, name) if each), place=place, why="dependsOn"
+                    id="/".join(each for each in (form, namespace, name) if each),
+                    place=place,
+                    why="dependsOn",
+                    is_awaited=True,
                 )
             )
     return found

@@ -45,6 +45,16 @@ def is_resource_set(manifest: Manifest) -> bool:
     return manifest.id.kind == flux_names.RESOURCE_SET and manifest.id.group == flux_names.OPERATOR_GROUP
 
 
+def is_input_provider(manifest: Manifest) -> bool:
+    """Whether it gives ResourceSets their inputs."""
+    return manifest.id.kind == flux_names.INPUT_PROVIDER and manifest.id.group == flux_names.OPERATOR_GROUP
+
+
+def is_artifact_generator(manifest: Manifest) -> bool:
+    """Whether it makes artifacts of the files of sources."""
+    return manifest.id.kind == flux_names.ARTIFACT_GENERATOR and manifest.id.group == flux_names.SOURCE_EXTENSIONS_GROUP
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     """A value that should be a mapping; an empty one if it is something else."""
     return value if isinstance(value, dict) else {}

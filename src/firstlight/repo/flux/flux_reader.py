@@ -243,6 +243,7 @@ class _Found:
                 sources=reached.sources,
                 holders=reached.holders,
                 is_own=own.is_own,
+                trees=reached.trees,
             )
             self.diagnostics += diagnostics
             yield origin

@@ -17,7 +17,8 @@ from firstlight.model import flux_names
 from firstlight.model.component import Origin
 from firstlight.model.place import Place
 from firstlight.repo import kustomize
-from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, helm_releases
+from firstlight.repo.flux import artifact_pushes, flux_bootstrap, flux_kustomizations, flux_objects, helm_releases
+from firstlight.repo.flux.artifact_tree import ArtifactTree
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
 from firstlight.repo.flux.flux_kustomizations import FluxSources
 from firstlight.repo.flux.flux_objects import mapping, spec, text
@@ -25,7 +26,7 @@ from firstlight.repo.flux.post_build import VariableHolders
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import YAML, WorkTree
 
-_MARKS = (b"toolkit.fluxcd.io", b"fluxcd.controlplane.io")
+_MARKS = (b"toolkit.fluxcd.io", b"fluxcd.controlplane.io", b"source.extensions.fluxcd.io")
 _DEEPEST = 5
 """Lists in Lists."""
 
@@ -38,6 +39,8 @@ class FluxScan:
     helm_releases: tuple[Manifest, ...] = ()
     sources: tuple[Manifest, ...] = ()
     instances: tuple[Manifest, ...] = ()
+    generators: tuple[Manifest, ...] = ()
+    """ArtifactGenerators."""
     instance_values: tuple[tuple[YamlDocument, dict[str, Any]], ...] = dataclasses.field(default=(), repr=False)
     """Values files for the chart of a FluxInstance: documents without a kind, with ``instance.sync``."""
 
@@ -76,6 +79,8 @@ def _sort(document: YamlDocument, found: dict[str, list[Any]]) -> None:
             found["sources"].append(manifest)
         elif flux_objects.is_instance(manifest):
             found["instances"].append(manifest)
+        elif flux_objects.is_artifact_generator(manifest):
+            found["generators"].append(manifest)
         elif not manifest.id.kind:
             instance = flux_objects.mapping(manifest.value.get("instance"))
             if flux_objects.mapping(instance.get("sync")).get("path"):
@@ -150,7 +155,9 @@ def _is_complete(manifest: Manifest) -> bool:
     """Whether an object could stand by itself; a patch says only what it changes."""
     if flux_objects.is_kustomization(manifest):
         return bool(mapping(spec(manifest).get("sourceRef")))
-    return bool(spec(manifest).get("chart") or spec(manifest).get("chartRef"))
+    # A patch may well say the chart's version, but not again which chart.
+    chart = mapping(mapping(spec(manifest).get("chart")).get("spec")).get("chart")
+    return bool(chart or spec(manifest).get("chartRef"))
 
 
 def _reason(tree: WorkTree, manifest: Manifest, files: Collection[str]) -> str:
@@ -181,7 +188,12 @@ _CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
 def stated_roots(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
     """The starts that somebody says, each path once."""
     found: dict[str, FluxStart] = {}
-    for each in [*_given(tree, scan, given), *_synced(tree, scan), *_instances(tree, scan)]:
+    for each in [
+        *_given(tree, scan, given),
+        *_synced(tree, scan),
+        *_prepared(tree, scan),
+        *_instances(tree, scan),
+    ]:
         for one in _spelled_out(tree, each):
             known = found.get(one.path)
             if known is None:
@@ -222,24 +234,43 @@ def _synced(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
             )
 
 
+def _prepared(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
+    """Directories in which ``flux bootstrap`` is going to write: its files are there, and still empty."""
+    written = {each.place.path for each in scan.kustomizations}
+    for file in tree.files:
+        directory, name = posixpath.split(file)
+        path, namespace = posixpath.split(directory)
+        if not name.startswith("gotk-sync.") or file in written or not namespace or is_example_path(file):
+            continue
+        if kustomize.file_of(tree, directory):
+            manifest = flux_bootstrap.synthesized(path or ".", Place(file), namespace=namespace, name=namespace)
+            yield FluxStart(path or ".", (manifest,), "gotk-sync is to be written here")
+
+
 def _instances(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
     for each in scan.instances:
         if not is_example(each):
-            yield from _instance(spec(each), each.id.namespace, each.at("spec", "sync"))
+            yield from _instance(tree, spec(each), each.id.namespace, each.at("spec", "sync"))
     for each in scan.helm_releases:
         if is_instance_release(each) and not is_example(each):
             instance, place = _instance_values(tree, each)
-            yield from _instance(instance, each.id.namespace, place)
+            yield from _instance(tree, instance, each.id.namespace, place)
     for document, instance in scan.instance_values:
         if not is_example_path(document.path):
-            yield from _instance(instance, "", document.place("instance", "sync"))
+            yield from _instance(tree, instance, "", document.place("instance", "sync"))
 
 
-def _instance(instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[FluxStart]:
+def _instance(tree: WorkTree, instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[FluxStart]:
     made = flux_bootstrap.start_of_instance(instance, namespace or flux_names.FLUX_SYSTEM, place)
     path = flux_objects.normal_path(text(mapping(instance.get("sync")).get("path")))
-    if made is not None and path is not None:
-        yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])
+    if made is None or path is None:
+        return
+    if made[1].id.kind == flux_names.OCI_REPOSITORY:
+        # Its path is one of the artifact, whose root is the directory that somebody pushes.
+        files = artifact_pushes.pushed(tree, text(spec(made[1]).get("url")))
+        if files is not None and isinstance(files.tree, ArtifactTree):
+            path = files.tree.repo_path(path) or path
+    yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])
 
 
 def is_instance_release(manifest: Manifest) -> bool:

@@ -8,18 +8,29 @@ nothing changes; builds are kept, so that costs little.
 import collections
 import dataclasses
 
+from firstlight.model import flux_names
 from firstlight.model.component import ObjectId, SecretNeed
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.source import ObjectReference, RemoteSource, Unresolved
 from firstlight.repo import kustomize
-from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, post_build, secret_needs
+from firstlight.repo.flux import (
+    flux_bootstrap,
+    flux_kustomizations,
+    flux_objects,
+    post_build,
+    resource_sets,
+    secret_needs,
+)
+from firstlight.repo.flux.artifact_generators import SourceTree
+from firstlight.repo.flux.artifact_tree import ArtifactTree
 from firstlight.repo.flux.envsubst import BadSubstitution, SubstitutionBudget, SubstitutionTooLarge
 from firstlight.repo.flux.flux_bootstrap import FluxStart
 from firstlight.repo.flux.flux_kustomizations import FluxSource, FluxSources, OwnSources
 from firstlight.repo.flux.flux_objects import called, spec, text
 from firstlight.repo.flux.flux_scan import FluxScan
 from firstlight.repo.flux.post_build import VariableHolders, Variables
+from firstlight.repo.flux.source_trees import SourceTrees
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
 
@@ -40,6 +51,8 @@ class Visited:
     path: str = ""
     remote: RemoteSource | Unresolved | None = None
     doubt: str = ""
+    tree: WorkTree | None = None
+    """Where its directory is, if that is not the repo itself but an artifact of it."""
     variables: Variables = dataclasses.field(default_factory=Variables)
     objects: list[ObjectId] = dataclasses.field(default_factory=list)
     stated: list[Manifest] = dataclasses.field(default_factory=list)
@@ -57,12 +70,16 @@ class Reached:
 
     sources: FluxSources
     holders: VariableHolders
+    trees: SourceTrees
     kustomizations: dict[str, Visited] = dataclasses.field(default_factory=dict)
     helm_releases: dict[str, tuple[Manifest, str]] = dataclasses.field(default_factory=dict)
     """Each with the id of the Kustomization that brings it."""
     instances: dict[str, tuple[Manifest, str]] = dataclasses.field(default_factory=dict)
     engine: list[Manifest] = dataclasses.field(default_factory=list)
     engine_parent: str = ""
+    resource_sets: list[tuple[Manifest, Visited]] = dataclasses.field(default_factory=list)
+    providers: list[Manifest] = dataclasses.field(default_factory=list)
+    """What gives ResourceSets their inputs."""
     pools: list[Manifest] = dataclasses.field(default_factory=list)
     """Objects that say which addresses load balancers get."""
     owners: dict[ObjectId, tuple[str, Place]] = dataclasses.field(default_factory=dict)
@@ -102,28 +119,51 @@ class _Follower:
         self._budget = SubstitutionBudget()
         # What the pass before has found serves for variables that this one has not met yet.
         self._first = VariableHolders(before=known)
-        self._reached = Reached(FluxSources(scan.sources), VariableHolders(before=self._first))
         self._own = OwnSources(tree, start)
+        sources = FluxSources(scan.sources)
+        self._trees = SourceTrees(tree, sources, self._own, scan.generators)
+        self._reached = Reached(sources, VariableHolders(before=self._first), self._trees)
         self._waiting: collections.deque[tuple[Manifest, str]] = collections.deque()
+        self._later: list[tuple[Manifest, str]] = []
+        """Kustomizations of artifacts that nothing has made so far."""
 
     def run(self) -> Reached:
         if self._start.source is not None:
             self._reached.sources.note(self._start.source)
         for manifest in self._start.manifests:
             self._add(self._as_applied(manifest), "")
-        while self._waiting:
+        while self._waiting or self._late():
             manifest, parent = self._waiting.popleft()
+            if self._trees.is_awaited(self._source(manifest)):
+                self._later.append((manifest, parent))
+            else:
+                self._visit(manifest, parent)
+        for manifest, parent in self._later:
             self._visit(manifest, parent)
+        self._reached.diagnostics.update(self._trees.diagnostics)
         return self._reached
+
+    def _late(self) -> bool:
+        """Take up what had to wait for objects that are reached by now; tell whether there is more to follow."""
+        waiting, self._reached.resource_sets = self._reached.resource_sets, []
+        for manifest, visited in waiting:
+            made = resource_sets.evaluate(manifest, self._reached.providers)
+            self._reached.diagnostics.update(dict.fromkeys(made.diagnostics))
+            for each in made.manifests:
+                self._sort(each, visited)
+        ready = [each for each in self._later if not self._trees.is_awaited(self._source(each[0]))]
+        self._later = [each for each in self._later if each not in ready]
+        self._waiting += ready
+        return bool(self._waiting)
 
     def _as_applied(self, manifest: Manifest) -> Manifest:
         """The first Kustomization as its own tree applies it: a patch beside gotk-sync.yaml may have changed it."""
         path = flux_objects.normal_path(text(spec(manifest).get("path")))
-        if path is None or not self._tree.is_dir(path):
+        files = self._trees.of(self._source(manifest))
+        tree = files.tree if files is not None and files.tree is not None else self._tree
+        if path is None or not tree.is_dir(path):
             return manifest
-        build = kustomize.build(
-            self._tree, path, over=flux_kustomizations.overlay(manifest, self._tree, path), generate=True
-        )
+        build = kustomize.build(tree, path, over=flux_kustomizations.overlay(manifest, tree, path), generate=True)
         for each in build.manifests:
             # Its source, and the ConfigMaps of its own variables, are found in the tree that it is about to apply.
             if flux_objects.is_source(each):
@@ -174,16 +214,20 @@ class _Follower:
         path = self._path(visited)
         if path is None:
             return
-        visited.path = path
-        overlay = flux_kustomizations.overlay(manifest, self._tree, path)
-        build = kustomize.build(self._tree, path, over=overlay, generate=True)
+        tree = visited.tree or self._tree
+        overlay = flux_kustomizations.overlay(manifest, tree, path)
+        build = kustomize.build(tree, path, over=overlay, generate=True)
+        if isinstance(tree, ArtifactTree):
+            build = self._from_artifact(visited, tree, path, build)
+        else:
+            visited.path = path
         self._reached.diagnostics.update(dict.fromkeys(build.diagnostics))
         self._reached.files |= build.files
         if build.charts:
             place = build.charts[0].origin or manifest.place
             message = "Flux does not inflate helmCharts"
             self._note(Diagnostic.error("flux-helm-charts", message, at=place, fix="write a HelmRelease instead"))
-        if self._tree.real(path) != path:
+        if tree.real(path) != path:
             message = "the path is a link, and Flux does not fetch links"
             self._note(Diagnostic.warning("flux-path-is-link", message, at=manifest.at("spec", "path")))
         unknown = post_build.Substituted(None)
@@ -201,6 +245,9 @@ class _Follower:
         written = text(spec(manifest).get("path"))
         visited.path = flux_objects.normal_path(written) or written
         found = self._source(manifest)
+        files = self._trees.of(found)
+        if files is not None:
+            return self._path_in(files, visited, found)
         elsewhere = self._own.elsewhere(found, visited.path)
         if elsewhere:
             visited.remote = (
@@ -222,6 +269,9 @@ class _Follower:
         if flux_objects.normal_path(written) is None:
             message = f"the path {written[:120]} leads out of the repo"
             self._note(Diagnostic.error("flux-path-outside", message, at=place))
+        elif found.reference.kind in (flux_names.OCI_REPOSITORY, flux_names.BUCKET):
+            message = f"not followed: nothing says from which directory {found.reference} is filled"
+            self._note(Diagnostic.unknown("flux-artifact-not-followed", message, at=place))
         elif "${" in written:
             message = f"not followed: the path {written[:120]} has a variable that is not known"
             self._note(Diagnostic.unknown("flux-path-variable-unknown", message, at=place))
@@ -231,6 +281,54 @@ class _Follower:
             hint = f"perhaps ./{near} is meant" if near else ""
             self._note(Diagnostic.error("flux-path-missing", f"the path {written[:120]} {what}", at=place, fix=hint))
         return None
+
+    def _path_in(self, files: SourceTree, visited: Visited, source: FluxSource) -> str | None:
+        """The directory of a Kustomization in an artifact that is made of files of this repo."""
+        manifest = visited.manifest
+        if files.tree is None:
+            visited.remote = Unresolved(text=str(source.reference), reason=files.reason)
+            message = f"not followed: {files.reason}"
+            self._note(Diagnostic.unknown("flux-source-elsewhere", message, at=manifest.at("spec", "sourceRef")))
+            return None
+        if files.reason:
+            visited.doubt = "; ".join(each for each in (visited.doubt, files.reason) if each)
+            self._note(Diagnostic.warning("flux-source-assumed", files.reason, at=manifest.at("spec", "sourceRef")))
+        if not visited.parent:
+            visited.secrets += secret_needs.of_source(source.manifest)
+        written = text(spec(manifest).get("path"))
+        path = flux_objects.normal_path(written)
+        if path is not None and files.tree.is_dir(path):
+            visited.tree = files.tree
+            return path
+        visited.remote = Unresolved(text=written, reason=f"{source.reference} has no such directory")
+        place = manifest.at("spec", "path")
+        if files.unread or "${" in written:
+            why = files.unread or "it has a variable that is not known"
+            message = f"not followed: the path {written[:120]} may be in {source.reference}: {why}"
+            self._note(Diagnostic.unknown("flux-path-variable-unknown", message, at=place))
+        else:
+            message = f"the path {written[:120]} does not exist in {source.reference}"
+            near = flux_objects.path_near(files.tree, visited.path) if path is not None else ""
+            hint = f"perhaps ./{near} is meant" if near else ""
+            is_certain = files.is_certain and source.reference.kind == flux_names.EXTERNAL_ARTIFACT
+            say = Diagnostic.error if is_certain else Diagnostic.warning
+            self._note(say("flux-path-missing", message, at=place, fix=hint))
+        return None
+
+    def _from_artifact(
+        self, visited: Visited, tree: ArtifactTree, path: str, build: kustomize.KustomizeBuild
+    ) -> kustomize.KustomizeBuild:
+        """A build with the files of the repo in the place of those of the artifact."""
+        if tree.keeps_layout(build.files, path):
+            visited.path = tree.repo_path(path)
+        else:
+            reason = f"its files are in {flux_kustomizations.source_reference(visited.manifest)} as nowhere in the repo"
+            visited.remote = Unresolved(text=text(spec(visited.manifest).get("path")), reason=reason)
+        files = frozenset(tree.repo_path(each) or each for each in build.files)
+        source = flux_kustomizations.source_reference(visited.manifest)
+        return dataclasses.replace(
+            build, files=files, diagnostics=tuple(tree.in_repo(each, source) for each in build.diagnostics)
+        )
 
     def _source(self, manifest: Manifest) -> FluxSource:
         reference: ObjectReference = flux_kustomizations.source_reference(manifest)
@@ -293,6 +391,9 @@ class _Follower:
             self._own_object(manifest, visited, is_listed=False)
         elif flux_objects.is_instance(manifest):
             self._once(reached.instances, manifest, visited.id)
+        elif flux_objects.is_artifact_generator(manifest):
+            self._trees.note(manifest)
+            self._own_object(manifest, visited)
         elif flux_bootstrap.is_flux_component(manifest):
             if not reached.engine_parent or reached.engine_parent == visited.id:
                 reached.engine_parent = visited.id
@@ -307,8 +408,9 @@ class _Follower:
         if manifest.id.kind in ("CiliumLoadBalancerIPPool", "IPAddressPool"):
             reached.pools.append(manifest)
         if flux_objects.is_resource_set(manifest):
-            message = f"ResourceSet {called(manifest)} makes objects of templates, which are not followed"
-            self._note(Diagnostic.unknown("flux-resource-set-not-followed", message, at=manifest.place))
+            reached.resource_sets.append((manifest, visited))
+        elif flux_objects.is_input_provider(manifest):
+            reached.providers.append(manifest)
         self._own_object(manifest, visited)
 
     def _own_object(self, manifest: Manifest, visited: Visited, *, is_listed: bool = True) -> None:

@@ -13,9 +13,11 @@ from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Unresolved, Values
 from firstlight.repo.flux import flux_kustomizations, flux_objects, post_build, secret_needs
+from firstlight.repo.flux.artifact_tree import ArtifactTree
 from firstlight.repo.flux.flux_kustomizations import FluxSource, FluxSources, revision, source_ref
 from firstlight.repo.flux.flux_objects import called, entries, mapping, text
 from firstlight.repo.flux.post_build import VariableHolders
+from firstlight.repo.flux.source_trees import SourceTrees
 from firstlight.repo.manifest import Manifest
 
 VALUES_KEY = "values.yaml"
@@ -122,7 +124,14 @@ IsOwn = Callable[[FluxSource], bool]
 
 
 def origin(
-    manifest: Manifest, *, cluster: str, parent: str, sources: FluxSources, holders: VariableHolders, is_own: IsOwn
+    manifest: Manifest,
+    *,
+    cluster: str,
+    parent: str,
+    sources: FluxSources,
+    holders: VariableHolders,
+    is_own: IsOwn,
+    trees: SourceTrees | None = None,
 ) -> tuple[Origin, list[Diagnostic]]:
     """A HelmRelease as an origin, and what is wrong with it.
 
@@ -133,10 +142,11 @@ def origin(
         sources: The sources of the cluster.
         holders: Its ConfigMaps and Secrets.
         is_own: Tells whether a source is this repo.
+        trees: The files of artifacts, where they are known.
     """
     spec = flux_objects.spec(manifest)
     given, diagnostics = values_of(manifest, holders)
-    located = _Located(manifest, sources, is_own)
+    located = _Located(manifest, sources, is_own, trees)
     chart = located.chart(_release(manifest, given))
     if located.diagnostic is not None:
         diagnostics.append(located.diagnostic)
@@ -181,10 +191,13 @@ def _release(manifest: Manifest, given: tuple[Values, ...]) -> dict[str, Any]:
 class _Located:
     """The chart of a release, looked for."""
 
-    def __init__(self, manifest: Manifest, sources: FluxSources, is_own: IsOwn) -> None:
+    def __init__(
+        self, manifest: Manifest, sources: FluxSources, is_own: IsOwn, trees: SourceTrees | None = None
+    ) -> None:
         self._manifest = manifest
         self._sources = sources
         self._is_own = is_own
+        self._trees = trees
         self.source: Manifest | None = None
         self.doubt = ""
         self.diagnostic: Diagnostic | None = None
@@ -201,6 +214,8 @@ class _Located:
 
     def _referenced(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> ChartSource | Unresolved:
         kind = text(reference.get("kind")) or flux_names.OCI_REPOSITORY
+        if kind == flux_names.EXTERNAL_ARTIFACT:
+            return self._made(reference, release)
         found = self._found(reference, kind, ("spec", "chartRef"))
         if isinstance(found, Unresolved):
             return found
@@ -217,6 +232,42 @@ class _Located:
                 steps=("spec", "chartRef"),
                 severity=Severity.UNKNOWN,
             )
+        return self._of_repository(found, release)
+
+    def _made(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> ChartSource | Unresolved:
+        """The chart in an artifact of an ArtifactGenerator: a directory of this repo, or one chart elsewhere."""
+        wanted = self._sources.find(
+            flux_names.EXTERNAL_ARTIFACT,
+            text(reference.get("name")),
+            text(reference.get("namespace")) or self._manifest.id.namespace,
+        )
+        files = self._trees.of(wanted) if self._trees is not None else None
+        reason = f"nothing in the repo makes {wanted.reference}" if files is None else files.reason
+        if files is not None and files.tree is None and self._trees is not None:
+            copied = self._trees.only_source(wanted.reference)
+            if copied is not None and copied.id.kind == flux_names.OCI_REPOSITORY:
+                self.source = copied
+                self.doubt = f"{wanted.reference} is made of it"
+                return self._of_repository(FluxSource(wanted.reference, copied), release)
+        if files is not None and isinstance(files.tree, ArtifactTree):
+            self.doubt = files.reason
+            charts = [each for each in files.tree.files if posixpath.basename(each) == "Chart.yaml"]
+            top = [each for each in charts if each.count("/") == min(map(lambda path: path.count("/"), charts))]
+            directory = posixpath.dirname(top[0]) if len(top) == 1 else ""
+            inside = frozenset(each for each in files.tree.files if each.startswith(f"{directory}/"))
+            if len(top) == 1 and files.tree.keeps_layout(inside or frozenset(top), directory or "."):
+                return ChartSource(name=files.tree.repo_path(directory or "."), **release)
+            reason = files.unread or f"{wanted.reference} has no chart as it is in the repo"
+        return self._unresolved(
+            "flux-chart-not-followed",
+            str(wanted.reference),
+            reason=reason,
+            steps=("spec", "chartRef"),
+            severity=Severity.UNKNOWN,
+        )
+
+    def _of_repository(self, found: FluxSource, release: Mapping[str, Any]) -> ChartSource:
+        assert found.manifest is not None
         repository, _, name = found.url.rstrip("/").rpartition("/")
         pinned = source_ref(found.manifest)
         version = text(pinned.get("tag")) or text(pinned.get("semver")) or ("" if pinned.get("digest") else "latest")

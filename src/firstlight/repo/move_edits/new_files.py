@@ -14,7 +14,7 @@ from firstlight.document import yaml_writer
 from firstlight.document.within import at, sequence
 from firstlight.document.yaml_reader import YamlDialect
 from firstlight.engines import adapters
-from firstlight.engines.new_component import OCI, WantedComponent
+from firstlight.engines.adapter import OCI, WantedComponent
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
 from firstlight.model.finding import EditVerb, FileEdit

@@ -13,7 +13,7 @@ import yaml
 from firstlight.clients import kube, talosctl
 from firstlight.clients.sops import SopsClient
 from firstlight.clients.talosctl.talos_errors import TalosctlCall
-from firstlight.commands.backup import backup_contents, backup_store, encryption, etcd_database
+from firstlight.commands.backup import backup_contents, backup_store, encryption, etcd_snapshot
 from firstlight.execute import durable_store
 from firstlight.model.secret import Secret
 from firstlight.secrets import age_keys, signing_keys, talos_bundle
@@ -100,7 +100,7 @@ async def _holds_what_it_says(path: Path, living: Living, tmp_path: Path) -> Non
     with tarfile.open(tmp_path / "records") as archive:
         assert "lab/incidents/one.md" in archive.getnames()
     await encryption.decrypted(path / backup_contents.ETCD, tmp_path / "snapshot", sops=living.sops)
-    assert CANARY.encode() in etcd_database.value_of(tmp_path / "snapshot", b"/registry/secrets/default/a")
+    assert CANARY.encode() in etcd_snapshot.value_of(tmp_path / "snapshot", b"/registry/secrets/default/a")
 
 
 async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(

@@ -10,7 +10,7 @@ import pytest
 from firstlight import errors
 from firstlight.clients.git import Git
 from firstlight.clients.git.user_git import MergeConflict, UserGit
-from firstlight.commands.change import change_commit, followed_branch
+from firstlight.commands.change import followed_branch, publish
 from firstlight.commands.change.followed_branch import FollowedRepository
 from tests import changing
 from tests.changing import Clone
@@ -289,13 +289,13 @@ async def test_commits_that_nobody_has_decided_are_not_merged_along(clone: Clone
 
 async def test_a_commit_that_nobody_wrote_down_is_found_again(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     clone.write("README.md", "better words\n")
-    real = change_commit.make_commit
+    real = publish.make_commit
 
     async def cut_off(*given: object, **named: object) -> str:
         await real(*given, **named)  # type: ignore[arg-type]
         raise errors.FirstlightError("cut off")
 
-    monkeypatch.setattr(change_commit, "make_commit", cut_off)
+    monkeypatch.setattr(publish, "make_commit", cut_off)
     ended = await clone.change("start", "--why", "they were wrong", "--merge", "--yes")
     monkeypatch.undo()
     (before,) = clone.records()

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from firstlight.commands.change import followed_branch
-from firstlight.commands.change.moves import guard_stages
+from firstlight.commands.change.moves import move_path
 from firstlight.lab.sources.declarations import Access
 from firstlight.tools import install
 from tests import changing, moving
@@ -114,7 +114,7 @@ async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> 
     web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
     for each in (web, notes):
         assert "firstlight" in moving.managers(each)
-        assert moving.managers(each) & {"argocd-controller", guard_stages.MANAGER} == set()
+        assert moving.managers(each) & {"argocd-controller", move_path.MANAGER} == set()
         assert TRACKING not in _annotations(each)
     assert OPTIONS not in _annotations(web)
     assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
@@ -126,7 +126,7 @@ async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> 
     web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
     for each in (web, notes):
         assert "argocd-controller" in moving.managers(each)
-        assert moving.managers(each) & {"firstlight", guard_stages.MANAGER} == set()
+        assert moving.managers(each) & {"firstlight", move_path.MANAGER} == set()
         assert _annotations(each)[TRACKING].startswith(f"{shop}:")
     assert OPTIONS not in _annotations(web)
     assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
@@ -156,7 +156,7 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
     web = await _live(argocd, site)
     assert _annotations(web)[TRACKING] == f"{tools}:apps/Deployment:{site}/web"
     assert OPTIONS not in _annotations(web)
-    assert guard_stages.MANAGER not in moving.managers(web)
+    assert move_path.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
     assert await moving.pods(argocd.kube, site) == pods
     assert moving.deleted(argocd.lab, site, since=begun) == []

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from firstlight.commands.change import followed_branch, prepare, record_store
-from firstlight.commands.change.moves import guard_stages, proof
+from firstlight.commands.change.moves import move_path, proof
 from firstlight.commands.change.moves.move_context import MoveContext
 from firstlight.execute import live_cluster
 from firstlight.lab.sources.declarations import Access
@@ -69,7 +69,7 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
 
     web = await _web(flux, space)
     assert "firstlight" in moving.managers(web)
-    assert moving.managers(web) & {"kustomize-controller", guard_stages.MANAGER} == set()
+    assert moving.managers(web) & {"kustomize-controller", move_path.MANAGER} == set()
     assert not [each for each in web["metadata"].get("labels") or {} if each.startswith(FLUX)]
     assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
     record = clone.records()[-1]
@@ -81,7 +81,7 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
 
     web = await _web(flux, space)
     assert "kustomize-controller" in moving.managers(web)
-    assert moving.managers(web) & {"firstlight", guard_stages.MANAGER} == set()
+    assert moving.managers(web) & {"firstlight", move_path.MANAGER} == set()
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
     assert "suspend" not in (await flux.get("Kustomization", "apps", space))["spec"]
     assert web["metadata"]["uid"] == uid
@@ -123,7 +123,7 @@ async def test_a_directory_passes_to_another_kustomization(clone: Clone, flux: F
 
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "tools"
-    assert guard_stages.MANAGER not in moving.managers(web)
+    assert move_path.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
     assert await moving.pods(flux.kube, space) == pods
     assert moving.deleted(flux.lab, space, since=begun) == []
@@ -150,7 +150,7 @@ async def test_a_part_gets_an_owner_of_its_own_and_is_taken_back(clone: Clone, f
     assert told.err.index(f"guard Deployment {space}/web against pruning") < told.err.index("is without it at")
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
-    assert guard_stages.MANAGER not in moving.managers(web)
+    assert move_path.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
     assert await moving.pods(flux.kube, space) == pods
     (gone,) = moving.deleted(flux.lab, space, since=begun)

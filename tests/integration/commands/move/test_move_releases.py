@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from firstlight.clients import kube
 from firstlight.commands.change import followed_branch
-from firstlight.commands.change.moves import guard_stages
+from firstlight.commands.change.moves import move_path
 from firstlight.commands.up import up
 from firstlight.engines import engine_directives
 from firstlight.execute import live_cluster
@@ -150,11 +150,11 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
 
     for each in (await live(flux, space)).values():
         assert "helm" in moving.managers(each)
-        assert moving.managers(each) & {"helm-controller", "firstlight", guard_stages.MANAGER} == set()
+        assert moving.managers(each) & {"helm-controller", "firstlight", move_path.MANAGER} == set()
         assert ORIGIN not in each["metadata"]["labels"]
     held = await flux.get("HelmRelease", "web", space)
     assert held["spec"]["suspend"] is True
-    assert guard_stages.MANAGER not in moving.managers(held)
+    assert move_path.MANAGER not in moving.managers(held)
     last = await revision(flux, space)
     assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
     assert await bootstrap(clone) == [], "a second run writes nothing"
@@ -165,11 +165,11 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
     after = await live(flux, space)
     for each in after.values():
         assert "helm-controller" in moving.managers(each)
-        assert moving.managers(each) & {"helm", "firstlight", guard_stages.MANAGER} == set()
+        assert moving.managers(each) & {"helm", "firstlight", move_path.MANAGER} == set()
         assert each["metadata"]["labels"][ORIGIN] == "web"
     held = await flux.get("HelmRelease", "web", space)
     assert "suspend" not in held["spec"]
-    assert guard_stages.MANAGER not in moving.managers(held)
+    assert move_path.MANAGER not in moving.managers(held)
     assert held["status"]["history"][0]["version"] == 3
     assert await revisions(flux.kube, space) == ["1", "2", "3"], "no revision is lost"
     uids = {name: each["metadata"]["uid"] for name, each in before.items()}
@@ -408,6 +408,6 @@ async def test_killed_on_the_way_it_goes_on(clone: Clone, flux: Flux, space: str
     assert all(
         moving.managers(each) & {"helm", "helm-controller"} == {"helm"} for each in (await live(flux, space)).values()
     )
-    assert guard_stages.MANAGER not in moving.managers(await flux.get("HelmRelease", "web", space))
+    assert move_path.MANAGER not in moving.managers(await flux.get("HelmRelease", "web", space))
     assert await moving.pods(flux.kube, space) == pods
     assert moving.deleted(flux.lab, space, since=begun) == []

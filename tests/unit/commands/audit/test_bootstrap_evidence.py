@@ -5,7 +5,7 @@ from pathlib import Path
 
 from firstlight.commands.audit import rulebook
 from firstlight.model.finding import Finding
-from firstlight.plan import product_tables
+from firstlight.plan import well_known
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.work_tree import WorkTree
@@ -87,7 +87,7 @@ def test_steps_by_hand_name_what_they_change_and_no_value(tmp_path: Path) -> Non
 
 
 def test_the_table_says_of_every_chart_with_crds_where_they_are() -> None:
-    assert all(bool(each.where) == bool(each.groups) for each in product_tables.chart_crds_table().values())
+    assert all(bool(each.where) == bool(each.groups) for each in well_known.chart_crds_table().values())
 
 
 def test_a_service_config_that_no_machine_takes_in_is_shown(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from firstlight import errors, repo
-from firstlight.clients.kube.client import ObjectListing
+from firstlight.clients.kube import ObjectListing
 from firstlight.clients.kube.discovery import ApiCatalog, ApiResource
 from firstlight.commands import audit
 from firstlight.commands.audit import live_objects

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.commands.backup import etcd_database
+from firstlight.commands.backup import etcd_snapshot
 from tests.unit.commands.backup import bolt_file
 
 ENTRIES: list[bolt_file.Entry] = [
@@ -24,19 +24,19 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_the_last_revision_of_a_key_counts_and_what_was_deleted_is_gone(path: Path) -> None:
-    etcd_database.check_sum(path)
-    store = etcd_database.read(path)
+    etcd_snapshot.check_sum(path)
+    store = etcd_snapshot.read(path)
 
     assert (store.revision, set(store.keys)) == (7, {b"/a", b"/c"})
-    assert etcd_database.value_of(path, b"/a") == b"three" * 40
-    assert etcd_database.value_of(path, b"/b") == b""
+    assert etcd_snapshot.value_of(path, b"/a") == b"three" * 40
+    assert etcd_snapshot.value_of(path, b"/b") == b""
 
 
 def test_what_came_after_a_revision_can_be_left_out(path: Path) -> None:
-    early = etcd_database.read(path, until=3)
+    early = etcd_snapshot.read(path, until=3)
 
     assert (early.revision, set(early.keys)) == (3, {b"/a", b"/b"})
-    assert early.keys[b"/a"] != etcd_database.read(path).keys[b"/a"]
+    assert early.keys[b"/a"] != etcd_snapshot.read(path).keys[b"/a"]
 
 
 @pytest.mark.parametrize("place", [20, 4096 * 4 + 120, -1, -40])
@@ -45,8 +45,8 @@ def test_one_byte_that_was_changed_is_seen(path: Path, place: int) -> None:
     content[place] ^= 1
     path.write_bytes(content)
 
-    with pytest.raises(etcd_database.DamagedDatabase, match="changed after etcd wrote it"):
-        etcd_database.check_sum(path)
+    with pytest.raises(etcd_snapshot.DamagedDatabase, match="changed after etcd wrote it"):
+        etcd_snapshot.check_sum(path)
 
 
 def test_one_meta_page_is_enough(path: Path) -> None:
@@ -54,7 +54,7 @@ def test_one_meta_page_is_enough(path: Path) -> None:
     content[4096 + 20] ^= 1
     path.write_bytes(content)
 
-    assert etcd_database.read(path).revision == 7
+    assert etcd_snapshot.read(path).revision == 7
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_what_is_no_database_is_said(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     path.write_bytes(content)
 
-    with pytest.raises(etcd_database.DamagedDatabase):
-        etcd_database.read(path)
-    with pytest.raises(etcd_database.DamagedDatabase):
-        etcd_database.check_sum(path)
+    with pytest.raises(etcd_snapshot.DamagedDatabase):
+        etcd_snapshot.read(path)
+    with pytest.raises(etcd_snapshot.DamagedDatabase):
+        etcd_snapshot.check_sum(path)
 
 
 def test_pages_that_are_named_again_and_again_are_not_read_again() -> None:
@@ -91,6 +91,6 @@ def _refused(content: bytes, says: str) -> None:
         path = Path(place) / "snapshot"
         path.write_bytes(content)
         begun = time.monotonic()
-        with pytest.raises(etcd_database.DamagedDatabase, match=says):
-            etcd_database.read(path)
+        with pytest.raises(etcd_snapshot.DamagedDatabase, match=says):
+            etcd_snapshot.read(path)
     assert time.monotonic() - begun < 5

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.commands.backup import backup_store, retention
+from firstlight.commands.backup import backup_store
 from firstlight.commands.backup.backup_manifest import BackupVerification, StoredBackup
-from firstlight.commands.backup.retention import RetentionPolicy
+from firstlight.commands.backup.backup_store import RetentionPolicy
 from firstlight.model.verdict import Failed, Passed, VerificationCheck
 
 STAMPS = ("20261118T030000Z", "20261117T030000Z", "20261116T030000Z", "20261115T030000Z")
@@ -43,7 +43,7 @@ def left(tmp_path: Path) -> list[str]:
 async def test_the_newest_that_verifies_stays_whatever_was_asked_for(
     found: tuple[StoredBackup, ...], tmp_path: Path
 ) -> None:
-    done = await retention.prune(
+    done = await backup_store.prune(
         found, RetentionPolicy(newest=1), signed=STAMPS, verify=Verifying(STAMPS[2], STAMPS[3]), is_dry_run=False
     )
 
@@ -54,13 +54,13 @@ async def test_the_newest_that_verifies_stays_whatever_was_asked_for(
 
 async def test_where_none_verifies_none_is_deleted(found: tuple[StoredBackup, ...], tmp_path: Path) -> None:
     with pytest.raises(errors.Refused, match="none of the 4 backups verifies"):
-        await retention.prune(found, RetentionPolicy(newest=1), signed=STAMPS, verify=Verifying(), is_dry_run=False)
+        await backup_store.prune(found, RetentionPolicy(newest=1), signed=STAMPS, verify=Verifying(), is_dry_run=False)
 
     assert left(tmp_path) == list(STAMPS)
 
 
 async def test_a_dry_run_only_says_what_would_go(found: tuple[StoredBackup, ...], tmp_path: Path) -> None:
-    done = await retention.prune(
+    done = await backup_store.prune(
         found, RetentionPolicy(daily=2), signed=STAMPS, verify=Verifying(*STAMPS), is_dry_run=True
     )
 
@@ -71,14 +71,14 @@ async def test_a_dry_run_only_says_what_would_go(found: tuple[StoredBackup, ...]
 async def test_where_nothing_goes_nothing_is_looked_through(found: tuple[StoredBackup, ...], tmp_path: Path) -> None:
     verify = Verifying()
 
-    done = await retention.prune(found, RetentionPolicy(newest=4), signed=STAMPS, verify=verify, is_dry_run=False)
+    done = await backup_store.prune(found, RetentionPolicy(newest=4), signed=STAMPS, verify=verify, is_dry_run=False)
 
     assert (done.gone, done.stays, verify.asked) == ((), STAMPS, [])
 
 
 async def test_what_nobody_trusted_has_signed_pushes_out_none(found: tuple[StoredBackup, ...], tmp_path: Path) -> None:
     """Newer names cost nothing: they are counted apart."""
-    done = await retention.prune(
+    done = await backup_store.prune(
         found, RetentionPolicy(newest=1), signed=STAMPS[2:], verify=Verifying(*STAMPS[2:]), is_dry_run=False
     )  # fmt: skip
 

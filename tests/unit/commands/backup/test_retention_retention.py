@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.commands.backup.retention import RetentionPolicy, stays
+from firstlight.commands.backup.backup_store import RetentionPolicy, stays
 
 UTC = datetime.UTC
 DAY = datetime.datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday

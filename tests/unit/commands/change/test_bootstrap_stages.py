@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from firstlight import errors
-from firstlight.commands.change import hybrid_path, publish
-from firstlight.commands.change.bootstrap import bootstrap_backup
+from firstlight.commands.change import path_choice, publish
+from firstlight.commands.change.bootstrap import bootstrap_stages
 from firstlight.commands.change.change_record import ChangePath, ChangeRecord, ChangeStanding
-from firstlight.commands.change.cni import cni_survey
+from firstlight.commands.change.cni import cni_preflight
 from firstlight.commands.change.cni.cni_upgrade import CniUpgrade
 from firstlight.commands.change.ongoing_change import OngoingChange
 from firstlight.execute.world import RunPrograms, World
@@ -78,7 +78,7 @@ async def waited(stage: Any, root: Path) -> Verdict:
 
 
 async def test_a_backup_that_nobody_could_read_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    stage = bootstrap_backup.stage(carrying(tmp_path), CLUSTER, with_configs=True)
+    stage = bootstrap_stages.stage(carrying(tmp_path), CLUSTER, with_configs=True)
 
     with pytest.raises(errors.Refused, match="encrypted") as caught:
         await stage.look(world(tmp_path))
@@ -93,7 +93,7 @@ async def test_the_preflight_of_the_network_asks_for_a_backup_where_bootstrap_br
             name="cilium", cluster="home", phase=Phase.CORE, side=Side.BOOTSTRAP, owner=owner, why="", origins=()
         )
         upgrade = CniUpgrade(component=component, product="cilium", before="1.18.4", after="1.19.2")
-        return cni_survey.preflight_stage(carrying(tmp_path), CLUSTER, upgrade, cast(Any, None))
+        return cni_preflight.preflight_stage(carrying(tmp_path), CLUSTER, upgrade, cast(Any, None))
 
     assert await preflight(Owner.GITOPS).look(world(tmp_path)) is None
     with pytest.raises(errors.Refused, match="encrypted"):
@@ -101,7 +101,7 @@ async def test_the_preflight_of_the_network_asks_for_a_backup_where_bootstrap_br
 
 
 async def test_going_without_one_is_recorded_with_its_reason(tmp_path: Path) -> None:
-    stage = bootstrap_backup.stage(carrying(tmp_path, without_backup="a test cluster"), CLUSTER, with_configs=True)
+    stage = bootstrap_stages.stage(carrying(tmp_path, without_backup="a test cluster"), CLUSTER, with_configs=True)
 
     assert await stage.look(world(tmp_path)) is None
     assert await waited(stage, tmp_path) == Skipped("no backup: a test cluster")
@@ -110,10 +110,10 @@ async def test_going_without_one_is_recorded_with_its_reason(tmp_path: Path) -> 
 async def test_what_was_kept_is_not_kept_again(tmp_path: Path) -> None:
     (tmp_path / ".sops.yaml").write_text("creation_rules: [{age: age1}]\n")
     known = carrying(tmp_path, without_backup="")
-    for each in bootstrap_backup.paths(known, CLUSTER):
+    for each in bootstrap_stages.paths(known, CLUSTER):
         each.parent.mkdir(parents=True)
         each.write_bytes(b"encrypted")
-    stage = bootstrap_backup.stage(known, CLUSTER, with_configs=True)
+    stage = bootstrap_stages.stage(known, CLUSTER, with_configs=True)
 
     verdict = await waited(stage, tmp_path)
 
@@ -126,15 +126,15 @@ def test_omni_s_machines_and_those_of_others_have_none(tmp_path: Path) -> None:
     back = carrying(tmp_path)
     cast(Any, back).is_reverting = True
 
-    assert "no machines" in bootstrap_backup.why_not(carrying(tmp_path), bare)
-    assert "taken back" in bootstrap_backup.why_not(back, CLUSTER)
+    assert "no machines" in bootstrap_stages.why_not(carrying(tmp_path), bare)
+    assert "taken back" in bootstrap_stages.why_not(back, CLUSTER)
 
 
 async def test_omni_backs_its_clusters_up_itself(tmp_path: Path) -> None:
     omni = dataclasses.replace(CLUSTER, machines=(dataclasses.replace(MACHINE, id="a-uuid"),))
 
     with pytest.raises(errors.Refused, match="Omni's to back up"):
-        await bootstrap_backup.require(carrying(tmp_path), omni, world(tmp_path))
+        await bootstrap_stages.require(carrying(tmp_path), omni, world(tmp_path))
 
 
 @pytest.mark.parametrize(("is_given", "emergency"), [(True, ""), (False, "outage")])
@@ -144,7 +144,7 @@ async def test_nobody_is_asked_where_it_is_approved_or_an_emergency(
     monkeypatch.setattr(publish, "approved", _answer(is_given))
 
     assert (
-        await hybrid_path.approval_stage(carrying(tmp_path, emergency=emergency), CLUSTER).look(world(tmp_path)) is None
+        await path_choice.approval_stage(carrying(tmp_path, emergency=emergency), CLUSTER).look(world(tmp_path)) is None
     )
 
 
@@ -154,7 +154,7 @@ async def test_without_an_approval_in_git_a_person_is_asked_and_recorded(
     monkeypatch.setattr(publish, "approved", _answer(False))
     known = carrying(tmp_path)
 
-    change = await hybrid_path.approval_stage(known, CLUSTER).look(world(tmp_path))
+    change = await path_choice.approval_stage(known, CLUSTER).look(world(tmp_path))
 
     assert change is not None
     assert "it needs the approval of lead before home is changed, and Git has none: nobody" in change.danger

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from firstlight.commands.change import boundary_check
+from firstlight.commands.change import change_checks
 from firstlight.model.boundary import Boundary
 from firstlight.model.rendition import Object
 from firstlight.plan import boundary
@@ -21,13 +21,13 @@ def compared(bootstrap: Object, gitops: Object) -> Boundary:
 def test_other_images_are_stale() -> None:
     found = compared(agent("a/cilium:v1.18.4"), agent("a/cilium:v1.19.2"))
 
-    assert boundary_check.is_stale(found)
-    assert boundary_check.told(found) == ("bootstrap's half of cilium has other images: image cilium v1.18.4 › v1.19.2")
+    assert change_checks.is_stale(found)
+    assert change_checks.told(found) == ("bootstrap's half of cilium has other images: image cilium v1.18.4 › v1.19.2")
 
 
 def test_other_labels_are_not() -> None:
     found = compared(agent("a/cilium:v1.19.2", a="b"), agent("a/cilium:v1.19.2"))
 
-    assert not boundary_check.is_stale(found)
-    assert boundary_check.told(found) == "cilium: 1 object differs, not in its images"
-    assert boundary_check.told(compared(agent("a:1.0.0"), agent("a:1.0.0"))) == "cilium: equal"
+    assert not change_checks.is_stale(found)
+    assert change_checks.told(found) == "cilium: 1 object differs, not in its images"
+    assert change_checks.told(compared(agent("a:1.0.0"), agent("a:1.0.0"))) == "cilium: equal"

@@ -8,7 +8,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.commands.change import change as change_room
-from firstlight.commands.change import hybrid_path
+from firstlight.commands.change import path_choice
 from firstlight.commands.change.bootstrap import bootstrap_path
 from firstlight.commands.change.ongoing_change import OngoingChange
 from firstlight.commands.decide import rule_files
@@ -83,10 +83,10 @@ def test_halves(declared: dict[str, Any], case: dict[str, Any]) -> None:
     assert expect.get("elsewhere", "") in " ".join(bootstrap_path.not_walked(decision.items))
     if "refused" in expect:
         with pytest.raises(errors.Refused) as caught:
-            hybrid_path.hybrid_order(decision, scope)
+            path_choice.hybrid_order(decision, scope)
         assert expect["refused"] in caught.value.hint
         return
-    order = hybrid_path.hybrid_order(decision, scope)
+    order = path_choice.hybrid_order(decision, scope)
     assert (order.first, expect.get("why", "") in order.why) == (Side(expect["first"]), True), order
 
 
@@ -120,7 +120,7 @@ def test_of_what_was_never_merged_only_bootstrap_s_half_is_taken_back() -> None:
     decision = Decision(side=Side.HYBRID, risk=Risk.LOW, items=(secret, item({"side": "gitops", "title": "b"})))
     carrying = cast(OngoingChange, Taken(decision, platform({})))
 
-    found = hybrid_path.stages(carrying, Cluster(name="home", place=PLACE), cast(World, None))
+    found = path_choice.stages(carrying, Cluster(name="home", place=PLACE), cast(World, None))
 
     assert [each.id for each in found] == [
         "home:order", "home:backup", "home:component:secrets", "home:verify", "home:checks-again",
@@ -143,7 +143,7 @@ def test_a_cluster_whose_turn_has_not_come_gets_bootstrap_s_half_with_git_s() ->
     carrying, home = cast(OngoingChange, taken), Cluster(name="home", place=PLACE)
 
     def halves() -> list[list[str]]:
-        made = (each(carrying, home, cast(World, None)) for each in (hybrid_path.early, hybrid_path.stages))
+        made = (each(carrying, home, cast(World, None)) for each in (path_choice.early, path_choice.stages))
         return [[each.id.removeprefix("home:") for each in stages] for stages in made]
 
     brought = ["backup", "component:secrets", "verify"]

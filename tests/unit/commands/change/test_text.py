@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from firstlight.commands.change import change_commit, markdown
+from firstlight.commands.change import markdown, publish
 from firstlight.commands.change import text as change_text
 from firstlight.commands.change.change_record import ChangePart, ChangePath, ChangeRecord, ChangeStanding, ChangeStep
 from firstlight.model.decision import ChangeCheck, CheckState, Moment
@@ -32,7 +32,7 @@ RECORD = ChangeRecord(
 
 
 def test_the_message_says_what_why_and_what_was_decided() -> None:
-    assert change_commit.commit_message(RECORD) == (
+    assert publish.commit_message(RECORD) == (
         "Keep logs for a month\n\nauditors want a month\n\n"
         "Decided as gitops, risk medium, approval peer, rule retention.\n\n"
         "Firstlight-Change: 20261116-193104-retention\n"
@@ -42,7 +42,7 @@ def test_the_message_says_what_why_and_what_was_decided() -> None:
 def test_a_reason_cannot_approve_what_it_is_the_reason_of() -> None:
     record = dataclasses.replace(RECORD, why="ok\n\nApproved-by: Bo <bo@example.org>", title="# " + "long " * 30)
 
-    text = change_commit.commit_message(record)
+    text = publish.commit_message(record)
 
     assert "\nApproved-by:" not in text
     assert all(len(line) <= 72 for line in text.splitlines())
@@ -50,7 +50,7 @@ def test_a_reason_cannot_approve_what_it_is_the_reason_of() -> None:
 
 
 def test_a_revert_says_what_it_takes_back() -> None:
-    text = change_commit.revert_message(RECORD, why="logs is not ready", part="live")
+    text = publish.revert_message(RECORD, why="logs is not ready", part="live")
 
     assert text.splitlines()[0] == "Revert: Keep logs for a month (live)"
     assert text.endswith("Firstlight-Reverts: 20261116-193104-retention\n")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.commands.rehearse import chart_copies, given_charts
-from firstlight.commands.rehearse.given_charts import GivenChart, GivenChartStore
+from firstlight.commands.rehearse import chart_copies
+from firstlight.commands.rehearse.chart_copies import GivenChart, GivenChartStore
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
@@ -19,7 +19,7 @@ from firstlight.render.chart_packages import FetchKind, FetchRequest
 
 def chart(name: str, version: str) -> GivenChart:
     text = f"apiVersion: v2\nname: {name}\nversion: {version}\n".encode()
-    return given_charts.of_files({"Chart.yaml": text}, "here")
+    return chart_copies.of_files({"Chart.yaml": text}, "here")
 
 
 GIVEN = (chart("web", "1.9.0"), chart("web", "1.10.0"), chart("cert-manager", "v1.19.0"))
@@ -46,7 +46,7 @@ def oci(name: str, version: str = "") -> FetchRequest:
     ],
 )
 def test_a_given_chart_is_found_by_name_and_version(wanted: FetchRequest, version: str | None) -> None:
-    found = given_charts.find(GIVEN, wanted)
+    found = chart_copies.find(GIVEN, wanted)
     assert (found.version if found else None) == version
 
 
@@ -56,7 +56,7 @@ def test_archives_and_directories_are_read(tmp_path: Path) -> None:
     (tmp_path / "api" / "Chart.yaml").write_text("name: api\nversion: 2.0.0\n")
     (tmp_path / "README.md").write_text("hello")
 
-    found = given_charts.read(tmp_path)
+    found = chart_copies.read(tmp_path)
 
     assert [(each.name, each.version) for each in found] == [("api", "2.0.0"), ("web", "1.0.0")]
     assert "Chart.yaml" in chart_packages.unpack_chart(found[0].archive)
@@ -65,16 +65,16 @@ def test_archives_and_directories_are_read(tmp_path: Path) -> None:
 def test_what_is_no_chart_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.tgz").write_bytes(b"nothing")
     with pytest.raises(errors.ConfigError) as wrong:
-        given_charts.read(tmp_path)
+        chart_copies.read(tmp_path)
     assert wrong.value.path == str(tmp_path / "bad.tgz")
     with pytest.raises(errors.UsageError, match="is no directory"):
-        given_charts.read(tmp_path / "gone")
+        chart_copies.read(tmp_path / "gone")
 
 
 def test_a_directory_without_a_chart_is_not_taken_for_one_with_charts(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("charts are elsewhere")
     with pytest.raises(errors.UsageError, match=r"there is no chart in .*test_a_directory"):
-        given_charts.read(tmp_path)
+        chart_copies.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_a_directory_without_a_chart_is_not_taken_for_one_with_charts(tmp_path: 
      ("1.x", "1.0.0"), ("", "1.0.0"), ("*", "1.0.0")],
 )  # fmt: skip
 def test_an_empty_chart_has_a_version_that_is_asked_for(text: str, version: str) -> None:
-    made = given_charts.empty(oci("web", text))
+    made = chart_copies.empty(oci("web", text))
     assert (made.name, made.version, made.is_empty) == ("web", version, True)
     assert f"version: {version}\n" in chart_packages.unpack_chart(made.archive)["Chart.yaml"].decode()
 
 
 async def test_the_hand_comes_before_the_store(tmp_path: Path) -> None:
-    instead = {oci("gone", "1.0.0"): given_charts.empty(oci("gone", "1.0.0"))}
+    instead = {oci("gone", "1.0.0"): chart_copies.empty(oci("gone", "1.0.0"))}
     store = GivenChartStore(tmp_path, FetchClients(Path("/nowhere/helm")), given=GIVEN, instead=instead, offline=True)
 
     stored = await store.get(oci("web", "1.9.0"))

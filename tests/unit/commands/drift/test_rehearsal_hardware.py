@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from firstlight.commands.rehearse import virtual_hardware
+from firstlight.commands.rehearse import lab_mapping
 from firstlight.lab.machines.machine_settings import VirtualDisk, VirtualLink
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine_config import DraftPatch, MachineDraft
@@ -33,17 +33,17 @@ def draft(*patches: str, **more: Any) -> MachineDraft:
     ],
 )
 def test_a_disk_that_a_selector_chooses(selector: dict[str, Any], disk: VirtualDisk) -> None:
-    assert virtual_hardware.disk_for(selector) == (disk, [])
+    assert lab_mapping.disk_for(selector) == (disk, [])
 
 
 def test_what_virtual_disks_do_not_have_is_told() -> None:
-    fitted = virtual_hardware.fit(draft(disk_selector={"busPath": "/pci0000:00/*", "type": "ssd"}), name="cp-1")
+    fitted = lab_mapping.fit(draft(disk_selector={"busPath": "/pci0000:00/*", "type": "ssd"}), name="cp-1")
 
     assert [each.what for each in fitted.untried] == ["cp-1: disk selector busPath: /pci0000:00/*"]
 
 
 def test_the_last_patch_that_names_a_disk_counts() -> None:
-    fitted = virtual_hardware.fit(
+    fitted = lab_mapping.fit(
         draft("machine: {install: {disk: /dev/sda}}", "machine: {install: {disk: /dev/vdb}}"), name="cp-1"
     )
 
@@ -64,7 +64,7 @@ apiVersion: v1alpha1
 kind: LinkConfig
 name: eno3
 """
-    fitted = virtual_hardware.fit(draft(patch), name="cp-1")
+    fitted = lab_mapping.fit(draft(patch), name="cp-1")
 
     assert [each.name for each in fitted.machine.links] == ["enp1s0", "eth0", "eno1", "eno2", "eno3"]
     chosen = next(each for each in fitted.machine.links if each.name == "eth0")
@@ -75,21 +75,21 @@ name: eno3
 
 def test_two_selectors_of_one_pattern_are_one_interface() -> None:
     patch = "machine: {network: {interfaces: [{deviceSelector: {hardwareAddr: 'aa:*'}}]}}"
-    assert len(virtual_hardware.fit(draft(patch, patch), name="cp-1").machine.links) == 1
+    assert len(lab_mapping.fit(draft(patch, patch), name="cp-1").machine.links) == 1
 
 
 def test_without_any_word_it_is_an_ordinary_machine() -> None:
-    machine = virtual_hardware.fit(draft(talos="nightly"), name="cp-1").machine
+    machine = lab_mapping.fit(draft(talos="nightly"), name="cp-1").machine
 
     assert (machine.disks, machine.links, machine.talos) == (
         (VirtualDisk(),),
         (VirtualLink(),),
-        virtual_hardware.NEWEST,
+        lab_mapping.NEWEST,
     )
     assert msgspec.convert(msgspec.to_builtins(machine), type(machine)) == machine, "the lab would refuse it"
 
 
 def test_a_patch_that_is_no_yaml_is_passed_over() -> None:
-    assert virtual_hardware.fit(draft("machine: [", "machine: {install: {disk: /dev/vda}}"), name="cp-1").machine.disks[
+    assert lab_mapping.fit(draft("machine: [", "machine: {install: {disk: /dev/vda}}"), name="cp-1").machine.disks[
         0
     ] == (VirtualDisk(device="/dev/vda"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from firstlight.commands.rehearse import dummy_secrets
+from firstlight.commands.rehearse import work_tree_copy
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
 
@@ -18,14 +18,14 @@ def platform(*secrets: FoundationSecret) -> Platform:
 
 
 async def test_the_key_that_flux_reads_is_one_whatever_the_reference_is_called() -> None:
-    made = dummy_secrets.dummy_secrets_of(platform(secret("sops", **{"home.agekey": "op://home/flux/thing"})), "home")
+    made = work_tree_copy.dummy_secrets_of(platform(secret("sops", **{"home.agekey": "op://home/flux/thing"})), "home")
 
     assert (await made.resolve("op://home/flux/thing")).reveal().startswith(b"AGE-SECRET-KEY-1")
     assert (await made.resolve("env:TOKEN")).reveal().startswith(b"rehearsal-")
 
 
 def test_it_is_told_what_stands_for_what_and_no_other_clusters_secret() -> None:
-    made = dummy_secrets.dummy_secrets_of(
+    made = work_tree_copy.dummy_secrets_of(
         platform(secret("a", token="env:A"), secret("b", "other", token="env:B")), "home"
     )
 

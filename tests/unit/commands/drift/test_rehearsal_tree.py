@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from firstlight.commands.rehearse import dummy_secrets, work_tree_copy
+from firstlight.commands.rehearse import work_tree_copy
 
 SECRET = b"""apiVersion: v1
 kind: Secret
@@ -18,7 +18,7 @@ sops: {version: 3.9.0, mac: 'ENC[x]'}
 
 
 def test_a_secret_holds_dummies_that_kubernetes_takes() -> None:
-    made = yaml.safe_load(dummy_secrets.with_dummies("a.sops.yaml", SECRET) or b"")
+    made = yaml.safe_load(work_tree_copy.with_dummies("a.sops.yaml", SECRET) or b"")
 
     assert made["metadata"] == {"name": "token", "namespace": "web"}
     assert base64.b64decode(made["data"]["a"]).startswith(b"rehearsal-")
@@ -29,26 +29,26 @@ def test_a_secret_holds_dummies_that_kubernetes_takes() -> None:
 
 def test_other_documents_of_the_file_stay() -> None:
     made = list(
-        yaml.safe_load_all(dummy_secrets.with_dummies("a.yaml", b"kind: Plain\ncount: 1\n---\n" + SECRET) or b"")
+        yaml.safe_load_all(work_tree_copy.with_dummies("a.yaml", b"kind: Plain\ncount: 1\n---\n" + SECRET) or b"")
     )
     assert made[0] == {"kind": "Plain", "count": 1}
 
 
 def test_variables_and_whole_files() -> None:
     dotenv = b"PASSWORD=ENC[AES256_GCM,data:x,type:str]\nPLAIN=1\nsops_version=3.9.0\n"
-    password, plain = (dummy_secrets.with_dummies("web.env", dotenv) or b"").splitlines()
+    password, plain = (work_tree_copy.with_dummies("web.env", dotenv) or b"").splitlines()
     assert password.startswith(b"PASSWORD=rehearsal-")
     assert plain == b"PLAIN=1"
-    whole = dummy_secrets.with_dummies("key.bin.yaml", b"data: 'ENC[x]'\nsops: {version: 3}\n") or b""
+    whole = work_tree_copy.with_dummies("key.bin.yaml", b"data: 'ENC[x]'\nsops: {version: 3}\n") or b""
     assert whole.startswith(b"rehearsal-")
 
 
 def test_what_is_not_encrypted_or_is_talos_own_is_left() -> None:
     bundle = b"certs: {os: {key: 'ENC[x]'}}\ntrustdinfo: {token: 'ENC[x]'}\nsops: {version: 3}\n"
-    assert dummy_secrets.with_dummies("talsecret.sops.yaml", bundle) is None
-    assert dummy_secrets.with_dummies("a.yaml", b"kind: ConfigMap\n") is None
-    assert dummy_secrets.with_dummies("a.md", b"values begin with ENC[") is None
-    assert dummy_secrets.with_dummies("a.yaml", b"sops: [\nENC[") is None
+    assert work_tree_copy.with_dummies("talsecret.sops.yaml", bundle) is None
+    assert work_tree_copy.with_dummies("a.yaml", b"kind: ConfigMap\n") is None
+    assert work_tree_copy.with_dummies("a.md", b"values begin with ENC[") is None
+    assert work_tree_copy.with_dummies("a.yaml", b"sops: [\nENC[") is None
 
 
 async def test_the_copy_has_the_files_and_links_of_the_tree(tmp_path: Path) -> None:

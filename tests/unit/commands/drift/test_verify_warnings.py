@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.commands.verify.warning_events import WarningGroup, grouped, summed
+from firstlight.commands.verify.verify import WarningGroup, grouped, summed
 
 AT = 1794812400.0  # 2026-11-16T07:00:00Z
 

@@ -3,7 +3,6 @@
 import dataclasses
 
 from firstlight.commands.handover import text as handover_text
-from firstlight.model.baseline import OwnerSeen
 from firstlight.model.certificate import (
     Certificate,
     CertificateClaim,
@@ -14,6 +13,7 @@ from firstlight.model.certificate import (
     VerifiedCertificate,
 )
 from firstlight.model.component import ObjectId
+from firstlight.model.handover import OwnerSeen
 
 THEN = ClaimProof(claim=CertificateClaim.SAME_PODS, holds=True, is_tried=False, says="held at 2026-11-16 10:00:00 UTC")
 WEB = ObjectProof(

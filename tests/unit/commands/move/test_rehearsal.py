@@ -11,7 +11,7 @@ import pytest
 
 from firstlight.cli import main
 from firstlight.commands.change import change_start
-from firstlight.commands.move import rehearsal as move_rehearsal
+from firstlight.commands.move import move
 from firstlight.commands.move.lab_rehearsal import RehearsedMove
 
 HOME = Path(__file__).parents[4] / "examples" / "home"
@@ -35,12 +35,12 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def play(told: RehearsedMove | Exception) -> list[tuple[str, dict[str, Any]]]:
         def rehearsed(found: Any, **given: Any) -> tuple[RehearsedMove, ...]:
-            asked.append((move_rehearsal.what(found), given))
+            asked.append((move.what(found), given))
             if isinstance(told, Exception):
                 raise told
             return (told,)
 
-        monkeypatch.setattr(move_rehearsal, "rehearsed", rehearsed)
+        monkeypatch.setattr(move, "rehearsed", rehearsed)
         return asked
 
     return play
@@ -114,7 +114,7 @@ def test_what_is_refused_is_not_rehearsed(repo: Path, played: Any) -> None:
 
 
 def test_somebody_ends_it(repo: Path, played: Any) -> None:
-    played(move_rehearsal.RehearsalInterrupted(130))
+    played(move.RehearsalInterrupted(130))
     before = declared(repo)
 
     assert run(repo, *MOVE, "--rehearse", "--write") == 130
@@ -140,7 +140,7 @@ def test_carried_out_it_is_said_that_it_was_not_rehearsed(
 
     assert len(started) == 1
     assert len(asked) == len(options)
-    assert (move_rehearsal.UNREHEARSED in capsys.readouterr().err) is is_said
+    assert (move.UNREHEARSED in capsys.readouterr().err) is is_said
 
 
 def test_with_other_changes_it_is_not_rehearsed_in_vain(repo: Path, played: Any) -> None:
@@ -166,7 +166,7 @@ def test_clusters_have_their_turn_up_to_the_first_that_fails(
         failure = "forbidden" if cluster.name == bad else ""
         return dataclasses.replace(FINE, cluster=cluster.name, lab=given["lab"], failure=failure)
 
-    monkeypatch.setattr(move_rehearsal, "_one", one)
+    monkeypatch.setattr(move, "_one", one)
 
     code = run(repo, "external-secrets", "--to", "gitops", "--rehearse", "-o", "json")
 

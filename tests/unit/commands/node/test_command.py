@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.cli import main
-from firstlight.commands.node import command, removal_stages, remove
+from firstlight.commands.node import command, remove
 from firstlight.commands.node.drain_rules import DrainOptions
 
 DECLARED = """\
@@ -54,8 +54,8 @@ def test_what_is_wrong_is_said(arguments: list[str], said: str, repo: Path, caps
 
 
 def test_typed_again_a_departure_means_the_same() -> None:
-    usual = removal_stages.NodeRemovalOptions(command="node reset")
-    other = removal_stages.NodeRemovalOptions(
+    usual = remove.NodeRemovalOptions(command="node reset")
+    other = remove.NodeRemovalOptions(
         command="node reset",
         wipe="all",
         is_storage_accepted=True,

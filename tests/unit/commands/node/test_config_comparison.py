@@ -1,6 +1,6 @@
 """Two configs of a machine compared: every field that differs, and nothing of what is secret."""
 
-from firstlight.commands.node import config_comparison
+from firstlight.commands.node import declared_configs
 from firstlight.commands.node import text as node_text
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus
 
@@ -30,7 +30,7 @@ AFTER = (
 
 
 def test_fields_are_said_and_secrets_are_not() -> None:
-    found = config_comparison.fields(BEFORE, AFTER)
+    found = declared_configs.fields(BEFORE, AFTER)
 
     text = node_text.configs_text({"cp-1": ConfigStatus(equality=ConfigEquality.DIFFERENT, fields=found)})
     assert "1 › 65535" in text
@@ -44,4 +44,4 @@ def test_fields_are_said_and_secrets_are_not() -> None:
 
 
 def test_equal_configs_have_no_fields() -> None:
-    assert config_comparison.fields(BEFORE, BEFORE) == ()
+    assert declared_configs.fields(BEFORE, BEFORE) == ()

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.commands.node import rejoin_gate
-from firstlight.commands.node.rejoin_gate import RejoinSight
+from firstlight.commands.node import machine_ready
+from firstlight.commands.node.machine_ready import RejoinSight
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine import TalosServiceState
 from firstlight.model.machine_report import MachineReport, MachineStanding
@@ -60,14 +60,14 @@ WELL = RejoinSight(
 def test_what_is_missing_first_is_said(changes: dict[str, Any], said: str) -> None:
     sight = dataclasses.replace(WELL, **changes)
 
-    verdict = rejoin_gate.judge(sight, boot_before="one", talos="1.13.0", kubernetes="v1.36.0")
+    verdict = machine_ready.judge(sight, boot_before="one", talos="1.13.0", kubernetes="v1.36.0")
 
     assert isinstance(verdict, Waiting)
     assert said in verdict.reason
 
 
 def test_a_machine_that_is_well() -> None:
-    verdict = rejoin_gate.judge(WELL, boot_before="one", talos="v1.13.0", kubernetes="v1.36.0")
+    verdict = machine_ready.judge(WELL, boot_before="one", talos="v1.13.0", kubernetes="v1.36.0")
 
     assert verdict == Passed("cp-1 is well: node ready, 3 of 3 members healthy")
 
@@ -75,11 +75,11 @@ def test_a_machine_that_is_well() -> None:
 def test_an_extension_that_nobody_has_configured_is_no_reason_to_wait() -> None:
     services = (*WELL.services, service("ext-lldpd", "Waiting", is_healthy=None))
 
-    assert isinstance(rejoin_gate.judge(dataclasses.replace(WELL, services=services)), Passed)
+    assert isinstance(machine_ready.judge(dataclasses.replace(WELL, services=services)), Passed)
 
 
 def test_a_machine_of_somebody_else_and_a_split_brain_are_not_waited_for() -> None:
     foreign = dataclasses.replace(RUNNING, standing=MachineStanding.FOREIGN, why="not of this cluster")
 
-    assert rejoin_gate.judge(dataclasses.replace(WELL, report=foreign)) == Failed("cp-1: not of this cluster")
-    assert rejoin_gate.judge(dataclasses.replace(WELL, etcd=Failed("a split brain"))) == Failed("a split brain")
+    assert machine_ready.judge(dataclasses.replace(WELL, report=foreign)) == Failed("cp-1: not of this cluster")
+    assert machine_ready.judge(dataclasses.replace(WELL, etcd=Failed("a split brain"))) == Failed("a split brain")

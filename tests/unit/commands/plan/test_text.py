@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from firstlight.commands.plan import data as plan_data
+from firstlight.commands.plan import plan as plan_plan
 from firstlight.commands.plan import text as plan_text
 from firstlight.drawing import table
 from firstlight.model.diagnostic import Diagnostic, Evidence
@@ -101,7 +101,7 @@ def test_escape_sequences_of_strangers_are_shown_and_not_obeyed() -> None:
 def test_data_is_whole_and_can_be_written() -> None:
     plan = made("own-kinds")
 
-    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan_data.data(plan)))
+    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan_plan.data(plan)))
 
     assert data["cluster"] == "home"
     assert [each["id"] for each in data["steps"]] == [each.id for each in plan.steps]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from firstlight.commands.render import inline_text
+from firstlight.commands.render import inline
 from firstlight.model.component import ObjectId
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.inline_manifest import Embedding, InlineObjectChange, InlineState, LeftOut, ObjectChangeKind
@@ -37,7 +37,7 @@ def test_all_of_it() -> None:
     )
 
     assert (
-        inline_text.text(one, columns=100, has_diff=True)
+        inline.embedding_text(one, columns=100, has_diff=True)
         == """\
 patches/core.yaml   inline manifest cni of home   stale
 
@@ -64,7 +64,7 @@ next: firstlight render cilium --inline patches/core.yaml"""
 def test_a_refusal_says_nothing_of_what_is_next() -> None:
     said = (Diagnostic.warning("?", "later", at=Place("b.yaml")), Diagnostic.error("?", "wrong", at=Place("c.yaml")))
 
-    lines = inline_text.text(embedding(diagnostics=said), columns=100).splitlines()
+    lines = inline.embedding_text(embedding(diagnostics=said), columns=100).splitlines()
 
     assert lines[-4:] == [
         "error    c.yaml: wrong",
@@ -77,7 +77,7 @@ def test_a_refusal_says_nothing_of_what_is_next() -> None:
 def test_many_changes_are_cut() -> None:
     changes = tuple(InlineObjectChange(id=an_id(f"c{n}"), what=ObjectChangeKind.ADDED) for n in range(30))
 
-    lines = inline_text.text(embedding(changes=changes), columns=100).splitlines()
+    lines = inline.embedding_text(embedding(changes=changes), columns=100).splitlines()
 
     assert sum("ConfigMap" in line for line in lines) == 12
     assert "and 18 more" in [line.strip() for line in lines]
@@ -88,11 +88,11 @@ def test_what_a_repo_says_does_not_reach_the_terminal() -> None:
     said = (Diagnostic.warning("?", "\x1b]0;x\x07", at=Place("a")),)
     evil = embedding(name="\x1b[2Jx", changes=(change,), diagnostics=said, kept=("\x1b[5m",))
 
-    assert "\x1b" not in inline_text.text(evil, columns=100, has_diff=True)
+    assert "\x1b" not in inline.embedding_text(evil, columns=100, has_diff=True)
 
 
 def test_what_omni_applies() -> None:
-    text = inline_text.text(embedding(is_omni=True), columns=100, is_written=True)
+    text = inline.embedding_text(embedding(is_omni=True), columns=100, is_written=True)
 
     assert "Omni manifest cni" in text
     assert "next: omnictl cluster template sync" in text
@@ -100,7 +100,7 @@ def test_what_omni_applies() -> None:
 
 def test_for_programs() -> None:
     change = InlineObjectChange(id=an_id("a"), what=ObjectChangeKind.CHANGED, lines=("+x",))
-    found = inline_text.data(embedding(changes=(change,), kept=("k",)), is_written=True)
+    found = inline.embedding_data(embedding(changes=(change,), kept=("k",)), is_written=True)
 
     assert found["changes"] == [
         {"group": "", "kind": "ConfigMap", "namespace": "kube-system", "name": "a", "what": "changed", "diff": ["+x"]}

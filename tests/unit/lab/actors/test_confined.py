@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.lab.actors import actor_confinement, confined
+from firstlight.lab.actors import actor_parts, confined
 
 PYTHON = os.path.realpath(sys.executable)
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/dev")
@@ -15,7 +15,7 @@ SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/dev")
 
 def run(tmp_path: Path, code: str, *, execute: tuple[str, ...] = (), write: tuple[str, ...] = ()) -> str:
     """What a confined Python says."""
-    allowed = (*actor_confinement.with_loaders([Path(PYTHON), *map(Path, execute)]),)
+    allowed = (*actor_parts.with_loaders([Path(PYTHON), *map(Path, execute)]),)
     options = [word for each in allowed for word in ("--execute", str(each))]
     options += [word for each in (*SYSTEM, sys.base_prefix, sys.prefix) for word in ("--read", each)]
     options += [word for each in write for word in ("--write", each)]

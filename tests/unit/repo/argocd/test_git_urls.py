@@ -88,9 +88,9 @@ class TestOwn:
     def test_it_is_said_where_some_are_not_here(self) -> None:
         found = git_urls.own(evidence("https://a.org/x", True, True, False))
 
-        assert [(each.severity, each.message) for each in found.diagnostics] == [
-            (Severity.WARNING, "https://a.org/x is taken for this repo: 2 of 3 of its paths are here")
-        ]
+        (diagnostic,) = found.diagnostics
+        assert (diagnostic.code, diagnostic.severity) == ("argocd-repo-url-guessed", Severity.WARNING)
+        assert diagnostic.message == "https://a.org/x is taken for this repo: 2 of 3 of its paths are here"
 
     def test_the_name_of_the_directory_decides_between_equals(self) -> None:
         both = [*evidence("https://a.org/zzz", True), *evidence("https://a.org/platform", True)]
@@ -109,4 +109,4 @@ class TestOwn:
 
         assert found.has("https://mirror.org/x")
         assert found.has("https://a.org/x")
-        assert "no Application reads" in found.diagnostics[0].message
+        assert [each.code for each in found.diagnostics] == ["argocd-repo-url-unused"]

@@ -18,7 +18,7 @@ def read(path: Path, text: str) -> tuple[declaration_file.Declaration | None, li
     """A declaration, and its problems as lines."""
     (path / declaration_form.FILE).write_text(text)
     declaration, diagnostics = declaration_file.read(WorkTree(path))
-    return declaration, [f"{each.place}: {each.message} | {each.fix}" for each in diagnostics]
+    return declaration, [f"{each.code} {each.place}: {each.message} | {each.fix}" for each in diagnostics]
 
 
 def test_a_repo_without_one_has_none(tmp_path: Path) -> None:
@@ -58,15 +58,15 @@ secrets:
 
     assert declaration is None
     assert problems == [
-        "firstlight.yaml:1:1: apiVersion must be firstlight.dev/v1alpha1 | Did you mean firstlight.dev/v1alpha1?",
-        "firstlight.yaml:4:3: metadata.nam is no field | Did you mean name?",
-        "firstlight.yaml:3:1: metadata.name is missing | Write name: …",
-        "firstlight.yaml:8:9: clusters.infra.machines[0].address is missing | Write address: 10.0.0.11",
-        f"firstlight.yaml:9:3: My_Cluster is no name | {NAMES}",
-        "firstlight.yaml:12:5: components.cilium.phase must be core, crds, engine, gitops or inline"
+        "field-wrong firstlight.yaml:1:1: apiVersion must be firstlight.dev/v1alpha1 | Did you mean firstlight.dev/v1alpha1?",
+        "field-unknown firstlight.yaml:4:3: metadata.nam is no field | Did you mean name?",
+        "field-missing firstlight.yaml:3:1: metadata.name is missing | Write name: …",
+        "field-missing firstlight.yaml:8:9: clusters.infra.machines[0].address is missing | Write address: 10.0.0.11",
+        f"field-name-wrong firstlight.yaml:9:3: My_Cluster is no name | {NAMES}",
+        "field-wrong firstlight.yaml:12:5: components.cilium.phase must be core, crds, engine, gitops or inline"
         " | Did you mean inline?",
-        "firstlight.yaml:13:5: components.cilium.needs must be a list (- item) | Write [coredns].",
-        f"firstlight.yaml:17:12: secrets[0].data.key is no reference to a secret | {REFERENCES}",
+        "field-wrong firstlight.yaml:13:5: components.cilium.needs must be a list (- item) | Write [coredns].",
+        f"field-wrong firstlight.yaml:17:12: secrets[0].data.key is no reference to a secret | {REFERENCES}",
     ]
     assert not any("hunter2" in line for line in problems)
 

@@ -18,7 +18,7 @@ def read(path: Path, gates: str) -> tuple[Component | None, list[str]]:
     (path / "firstlight.yaml").write_text(f"{HEAD}components:\n  db:\n    gates:\n{gates}")
     found = platform_reader.read(path)
     diagnostics = [
-        f"{each.place}: {each.message} | {each.fix}"
+        f"{each.code} {each.place}: {each.message} | {each.fix}"
         for each in found.diagnostics
         if each.place.path == "firstlight.yaml"
     ]
@@ -58,35 +58,82 @@ def test_each_kind_of_gate_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gate", "problem"),
+    ("gate", "code", "problem"),
     [
-        ("{}", "8:9: components.db.gates[0] is empty | Write one of condition, field, cel, http, command."),
+        (
+            "{}",
+            "gate-kind-wrong",
+            "8:9: components.db.gates[0] is empty | Write one of condition, field, cel, http, command.",
+        ),
         (
             "{http: {url: 'https://example.org'}, command: {run: [a]}}",
+            "gate-kind-wrong",
             "8:9: components.db.gates[0] has http and command | Write one of condition, field, cel, http, command.",
         ),
         (
             f"{{field: {{{WATCHED}, path: status..phase, equals: 1}}}}",
+            "gate-path-wrong",
             "has no path in status..phase | Write it like status.phase, status.members[0].state or "
             "metadata.labels['example.org/tier'].",
         ),
-        ("{http: {url: 'ftp://example.org'}}", "has a URL that is none | Write http:// or https:// and a host."),
-        ("{http: {url: 'http://[x'}}", "has a URL that is none | Write http:// or https:// and a host."),
-        ("{http: {url: 'https://me:hunter2@example.org'}}", "has a login in its URL | Leave it out"),
-        ("{http: {url: 'https://example.org', status: 99}}", "waits for the status 99 | Write a status of HTTP"),
-        ("{http: {url: 'https://example.org', timeout: 0}}", "has a timeout that is none | Write seconds, up to 3600."),
-        ("{command: {run: [a], timeout: 99999}}", "has a timeout that is none | Write seconds, up to 3600."),
-        ("{command: {run: []}}", "components.db.gates[0].command.run is empty | Write at least one entry."),
-        ("{command: {run: a}}", "components.db.gates[0].command.run must be a list (- item)"),
-        ("{condition: {kind: Cluster, name: db}}", "components.db.gates[0].condition.apiVersion is missing"),
-        (f"{{condition: {{{WATCHED}, status: True}}}}", 'must be False, True or Unknown | Write it in quotes: "True".'),
-        (f"{{feild: {{{WATCHED}}}}}", "components.db.gates[0].feild is no field | Did you mean field?"),
+        (
+            "{http: {url: 'ftp://example.org'}}",
+            "gate-url-wrong",
+            "has a URL that is none | Write http:// or https:// and a host.",
+        ),
+        (
+            "{http: {url: 'http://[x'}}",
+            "gate-url-wrong",
+            "has a URL that is none | Write http:// or https:// and a host.",
+        ),
+        (
+            "{http: {url: 'https://me:hunter2@example.org'}}",
+            "gate-url-with-login",
+            "has a login in its URL | Leave it out",
+        ),
+        (
+            "{http: {url: 'https://example.org', status: 99}}",
+            "gate-status-wrong",
+            "waits for the status 99 | Write a status of HTTP",
+        ),
+        (
+            "{http: {url: 'https://example.org', timeout: 0}}",
+            "gate-timeout-wrong",
+            "has a timeout that is none | Write seconds, up to 3600.",
+        ),
+        (
+            "{command: {run: [a], timeout: 99999}}",
+            "gate-timeout-wrong",
+            "has a timeout that is none | Write seconds, up to 3600.",
+        ),
+        (
+            "{command: {run: []}}",
+            "field-wrong",
+            "components.db.gates[0].command.run is empty | Write at least one entry.",
+        ),
+        ("{command: {run: a}}", "field-wrong", "components.db.gates[0].command.run must be a list (- item)"),
+        (
+            "{condition: {kind: Cluster, name: db}}",
+            "field-missing",
+            "components.db.gates[0].condition.apiVersion is missing",
+        ),
+        (
+            f"{{condition: {{{WATCHED}, status: True}}}}",
+            "field-wrong",
+            'must be False, True or Unknown | Write it in quotes: "True".',
+        ),
+        (
+            f"{{feild: {{{WATCHED}}}}}",
+            "field-unknown",
+            "components.db.gates[0].feild is no field | Did you mean field?",
+        ),
     ],
 )
-def test_each_mistake_is_refused_where_it_stands(tmp_path: Path, gate: str, problem: str) -> None:
+def test_each_mistake_is_refused_where_it_stands(tmp_path: Path, gate: str, code: str, problem: str) -> None:
     component, problems = read(tmp_path, f"      - {gate}\n")
 
     assert len(problems) == 1, problems
+    assert problems[0].startswith(f"{code} firstlight.yaml:8:")
     assert problem in problems[0]
     assert "hunter2" not in problems[0]
     assert component is None or component.gates == ()

@@ -17,7 +17,7 @@ def read(path: Path, hooks: str) -> tuple[Component | None, list[str]]:
     (path / "firstlight.yaml").write_text(f"{HEAD}components:\n  db:\n    hooks:\n{hooks}")
     found = platform_reader.read(path)
     diagnostics = [
-        f"{each.place}: {each.message} | {each.fix}"
+        f"{each.code} {each.place}: {each.message} | {each.fix}"
         for each in found.diagnostics
         if each.place.path == "firstlight.yaml"
     ]
@@ -44,29 +44,51 @@ def test_hooks_are_read_with_their_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hook", "problem"),
+    ("hook", "code", "problem"),
     [
         (
             "{run: [a]}",
+            "field-missing",
             "8:9: components.db.hooks[0].unless is missing | Write unless: [COMMAND], one that exits with 0",
         ),
-        ("{unless: [a]}", "components.db.hooks[0].run is missing"),
-        ("{run: [], unless: [a]}", "components.db.hooks[0].run is empty | Write at least one entry."),
-        ("{run: a b, unless: [a]}", "components.db.hooks[0].run must be a list (- item)"),
-        ("{run: [sleep, 5], unless: [a]}", 'components.db.hooks[0].run[1] must be a text | Write it in quotes: "5".'),
-        ("{run: [''], unless: [a]}", "8:16: components.db.hooks[0] has an empty program in run | Write a program"),
-        ('{run: [a], unless: ["a\\0"]}', "has a zero byte in unless"),
-        ("{run: [a], unless: [a], timeout: soon}", "has a timeout that is none | Write seconds, 90s or 5m"),
-        ("{run: [a], unless: [a], timeout: 0}", "has a timeout that is none"),
-        ("{run: [a], unless: [a], timeout: 2h}", "has a timeout that is none"),
-        ("{run: [a], unless: [a], timeout: [1]}", "hooks[0].timeout is no time | Write seconds, or such as 90s or 5m."),
-        ("{run: [a], unles: [a], unless: [a]}", "components.db.hooks[0].unles is no field | Did you mean unless?"),
+        ("{unless: [a]}", "field-missing", "components.db.hooks[0].run is missing"),
+        ("{run: [], unless: [a]}", "field-wrong", "components.db.hooks[0].run is empty | Write at least one entry."),
+        ("{run: a b, unless: [a]}", "field-wrong", "components.db.hooks[0].run must be a list (- item)"),
+        (
+            "{run: [sleep, 5], unless: [a]}",
+            "field-wrong",
+            'components.db.hooks[0].run[1] must be a text | Write it in quotes: "5".',
+        ),
+        (
+            "{run: [''], unless: [a]}",
+            "hook-program-wrong",
+            "8:16: components.db.hooks[0] has an empty program in run | Write a program",
+        ),
+        ('{run: [a], unless: ["a\\0"]}', "hook-program-wrong", "has a zero byte in unless"),
+        (
+            "{run: [a], unless: [a], timeout: soon}",
+            "hook-timeout-wrong",
+            "has a timeout that is none | Write seconds, 90s or 5m",
+        ),
+        ("{run: [a], unless: [a], timeout: 0}", "hook-timeout-wrong", "has a timeout that is none"),
+        ("{run: [a], unless: [a], timeout: 2h}", "hook-timeout-wrong", "has a timeout that is none"),
+        (
+            "{run: [a], unless: [a], timeout: [1]}",
+            "field-wrong",
+            "hooks[0].timeout is no time | Write seconds, or such as 90s or 5m.",
+        ),
+        (
+            "{run: [a], unles: [a], unless: [a]}",
+            "field-unknown",
+            "components.db.hooks[0].unles is no field | Did you mean unless?",
+        ),
     ],
 )
-def test_each_mistake_is_refused_where_it_stands(tmp_path: Path, hook: str, problem: str) -> None:
+def test_each_mistake_is_refused_where_it_stands(tmp_path: Path, hook: str, code: str, problem: str) -> None:
     component, problems = read(tmp_path, f"      - {hook}\n")
 
     assert len(problems) == 1, problems
+    assert problems[0].startswith(f"{code} firstlight.yaml:8:")
     assert problem in problems[0]
     assert component is None or component.hooks == ()
 
@@ -84,10 +106,11 @@ def test_hooks_of_what_git_alone_has_are_refused_since_they_would_never_run(tmp_
         "components:\n  db:\n    hooks: [{run: [a], unless: [b]}]\n"
     )
 
-    diagnostics = [f"{each.place}: {each.message}" for each in platform_reader.read(tmp_path).diagnostics]
+    found = platform_reader.read(tmp_path)
 
-    said = "firstlight.yaml:8:13: db has hooks, and they run after bootstrap alone: Git has all of it in home"
-    assert said in diagnostics
+    (diagnostic,) = (each for each in found.diagnostics if each.code == "hooks-never-run")
+    assert str(diagnostic.place) == "firstlight.yaml:8:13"
+    assert diagnostic.message == "db has hooks, and they run after bootstrap alone: Git has all of it in home"
 
 
 def test_a_script_that_is_a_hook_is_not_taken_for_a_bootstrap_of_its_own(tmp_path: Path) -> None:

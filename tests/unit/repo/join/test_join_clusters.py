@@ -54,7 +54,7 @@ def test_one_of_each_kind_is_one_cluster_and_it_is_said() -> None:
 
     assert [each.name for each in joined.clusters] == ["home"]
     (diagnostic,) = joined.diagnostics
-    assert "talos-default" in diagnostic.message
+    assert (diagnostic.code, diagnostic.place.path) == ("cluster-machines-guessed", "talconfig.yaml")
 
 
 def test_two_of_one_kind_and_a_third_name_are_not_guessed() -> None:
@@ -75,7 +75,7 @@ def test_a_cluster_without_a_name_among_several_is_a_diagnostic() -> None:
 
     joined = join_clusters.join(found, fallback="repo")
 
-    assert [each.message for each in joined.diagnostics] == ["nothing says which cluster this is for"]
+    assert [(each.code, each.place.path) for each in joined.diagnostics] == [("cluster-unclear", "talconfig.yaml")]
 
 
 def test_nobody_has_a_name() -> None:
@@ -103,7 +103,7 @@ def test_what_two_readers_say_differently_is_an_error_that_names_both_places() -
     joined = join_clusters.join(found, fallback="repo")
 
     (diagnostic,) = joined.diagnostics
-    assert (diagnostic.severity, diagnostic.place) == (Severity.ERROR, there)
+    assert (diagnostic.code, diagnostic.severity, diagnostic.place) == ("cluster-facts-differ", Severity.ERROR, there)
     assert diagnostic.message == "network.pods is 10.2.0.0/16 here and 10.1.0.0/16 in firstlight.yaml:9:5"
     assert joined.clusters[0].network.pods == ("10.1.0.0/16",)
 
@@ -129,7 +129,7 @@ def test_a_cluster_that_cannot_be_called_so_is_left_out(name: str) -> None:
     assert joined.clusters == ()
     (diagnostic,) = joined.diagnostics
     assert (str(diagnostic.place), diagnostic.severity) == ("talconfig.yaml:3", Severity.ERROR)
-    assert diagnostic.message.startswith("a cluster cannot be called '")
+    assert diagnostic.code == "cluster-name-wrong"
     assert diagnostic.message.isprintable()
     assert "clusters.NAME.machines" in diagnostic.fix
 

@@ -48,7 +48,8 @@ def plain(found: ReaderResult) -> dict[str, Any]:
             "origins": [origin(each) for each in found.origins],
             "unreached": [origin(each) for each in found.unreached],
             "diagnostics": [
-                f"{each.severity} {each.place.path}:{each.place.line} {each.message}" for each in found.diagnostics
+                f"{each.severity} {each.code} {each.place.path}:{each.place.line} {each.message}"
+                for each in found.diagnostics
             ],
         }
     )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies
 
 from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.talos import config_files, machine_templates
 from firstlight.repo.talos.machine_templates import JinjaSettings
@@ -167,21 +168,22 @@ def test_any_text_keeps_its_lines_or_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("toml", "message"),
+    ("toml", "code", "line"),
     [
-        ("trim-blocks = = true", "this is no TOML"),
-        ('[syntax]\nblock-start = ""', "the delimiters are empty"),
-        ('[syntax]\nblock-start = "{{"', "the delimiters are empty, or the same"),
+        ("trim-blocks = = true", "toml-wrong", 1),
+        ('[syntax]\nblock-start = ""', "minijinja-settings-wrong", 0),
+        ('[syntax]\nblock-start = "{{"', "minijinja-settings-wrong", 0),
     ],
 )
-def test_broken_settings_are_an_error(tmp_path: Path, toml: str, message: str) -> None:
+def test_broken_settings_are_an_error(tmp_path: Path, toml: str, code: str, line: int) -> None:
     (tmp_path / ".minijinja.toml").write_text(toml)
     (tmp_path / "a.yaml.j2").write_text("machine: {}\n")
 
     found = config_files.read_talos_file(WorkTree(tmp_path), "a.yaml.j2")
 
-    assert [(each.severity, each.place.path) for each in found.diagnostics] == [(Severity.ERROR, ".minijinja.toml")]
-    assert message in found.diagnostics[0].message
+    (diagnostic,) = found.diagnostics
+    assert (diagnostic.code, diagnostic.severity) == (code, Severity.ERROR)
+    assert diagnostic.place == Place(".minijinja.toml", line)
     assert [each.value for each in found.documents] == [{"machine": {}}]
 
 

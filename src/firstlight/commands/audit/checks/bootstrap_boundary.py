@@ -9,7 +9,7 @@ from firstlight.model.component import Certainty, Component, Side
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
-from firstlight.plan import cluster_facts, product_tables
+from firstlight.plan import cluster_facts, well_known
 from firstlight.plan.version_bump import allows, bump
 from firstlight.repo import chart_values, platform_view
 from firstlight.repo.chart_values import GivenValue
@@ -116,7 +116,7 @@ def _is_one_chart(component: Component) -> bool:
 def _differ(
     component: Component, path: ValuePath, ours: dict[ValuePath, GivenValue], theirs: dict[ValuePath, GivenValue]
 ) -> bool:
-    known = product_tables.chart_crds_of(cluster_facts.charts(component, Side.BOOTSTRAP)[0].name)
+    known = well_known.chart_crds_of(cluster_facts.charts(component, Side.BOOTSTRAP)[0].name)
     if path[0] in ("crds", "installCRDs") or (known and ".".join(path) in known.switches):
         return False  # after a CRD phase the owner of the component brings its CRDs
     one, other = ours.get(path), theirs.get(path)

@@ -12,7 +12,7 @@ from firstlight.model.component import Component, Origin, Phase, Side, SourceFor
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
-from firstlight.plan import cluster_facts, deadlocks, product_tables
+from firstlight.plan import cluster_facts, deadlocks, well_known
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.repo.platform_view import PlatformView
 
@@ -112,7 +112,7 @@ def needs_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         for component in known.bootstrap:
             for need in component.missing:
                 # Of what Flux waits for, another rule speaks.
-                if not need.is_order and need.why != "dependsOn":
+                if not need.is_order and not need.is_awaited:
                     yield rule.finding(
                         f"{component.name} needs {need.id.partition('/')[2]}, which nothing deploys",
                         at=need.place,
@@ -127,7 +127,7 @@ def _unordered(rule: AuditRule, scene: PlatformView, cluster: str) -> Iterator[F
     known = scene.facts[cluster]
     for component in known.with_role("engine"):
         for chart in cluster_facts.charts(component, Side.BOOTSTRAP):
-            about = product_tables.chart_crds_of(chart.name)
+            about = well_known.chart_crds_of(chart.name)
             if about is None or not about.groups or not _is_ordered(scene, cluster, component.name):
                 continue
             if any(set(about.groups) & set(_first(each)) for each in _crd_charts(scene, cluster)):
@@ -160,7 +160,7 @@ def _crd_charts(scene: PlatformView, cluster: str) -> Iterator[str]:
 
 
 def _first(chart: str) -> tuple[str, ...]:
-    known = product_tables.chart_crds_of(chart)
+    known = well_known.chart_crds_of(chart)
     return known.groups if known else ()
 
 

@@ -202,6 +202,11 @@ def _named(scene: PlatformView) -> Iterator[tuple[str, Place, str]]:
 
 
 def _mention(scene: PlatformView, path: str) -> Place:
-    """Where a file is named that the readers did not find."""
+    """Where a file is named that the readers did not find: a line that they complain about."""
     name = posixpath.basename(path)
-    return next((each.place for each in scene.platform.diagnostics if name in each.message), Place(path))
+    return next((each.place for each in scene.platform.diagnostics if name in _line(scene, each.place)), Place(path))
+
+
+def _line(scene: PlatformView, place: Place) -> str:
+    lines = (scene.files.text(place.path) or "").splitlines() if scene.files.is_file(place.path) else []
+    return lines[place.line - 1] if 0 < place.line <= len(lines) else ""

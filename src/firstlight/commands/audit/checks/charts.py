@@ -16,9 +16,9 @@ from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
-from firstlight.plan import cluster_facts, product_tables
-from firstlight.plan.product_tables import ChartCrds
+from firstlight.plan import cluster_facts, well_known
 from firstlight.plan.version_bump import allows
+from firstlight.plan.well_known import ChartCrds
 from firstlight.repo import chart_values, platform_view
 from firstlight.repo.chart_values import ValuesLayer
 from firstlight.repo.platform_view import PlatformView
@@ -131,7 +131,7 @@ def _crd_phase(scene: PlatformView, cluster: str) -> Iterator[tuple[str, Origin]
 
 def _groups(origin: Origin) -> Iterator[str]:
     for source in cluster_facts.sources(origin):
-        known = product_tables.chart_crds_of(source.name) if isinstance(source, ChartSource) else None
+        known = well_known.chart_crds_of(source.name) if isinstance(source, ChartSource) else None
         yield from known.groups if known else ()
 
 
@@ -140,7 +140,7 @@ def _charts(scene: PlatformView, cluster: str, *sides: Side) -> Iterator[tuple[C
     for component in scene.platform.components_of(cluster):
         for side in sides or (Side.BOOTSTRAP,):
             for chart in cluster_facts.charts(component, side):
-                known = product_tables.chart_crds_of(chart.name)
+                known = well_known.chart_crds_of(chart.name)
                 if component.phase != Phase.CRDS and known is not None and known.groups:
                     yield component, chart, known
 
@@ -192,7 +192,7 @@ _GLOBAL = {"global", "tags", "nameOverride", "fullnameOverride"}
 
 @functools.cache
 def _known() -> dict[str, dict[str, tuple[str, ...]]]:
-    return product_tables.read_table("chart_value_names.yaml", dict[str, dict[str, tuple[str, ...]]])
+    return well_known.read_table("chart_value_names.yaml", dict[str, dict[str, tuple[str, ...]]])
 
 
 def values_unknown(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.talos_facts import TalosField
 from firstlight.model.versions import minor
-from firstlight.plan import product_tables
-from firstlight.plan.product_tables import DroppedCiliumFeature
+from firstlight.plan import well_known
+from firstlight.plan.well_known import DroppedCiliumFeature
 from firstlight.repo import chart_values
 from firstlight.repo.chart_values import GivenValue, are_values_known
 from firstlight.repo.platform_view import PlatformView
@@ -195,7 +195,7 @@ def dropped_features(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         version = minor(component.version) if component else None
         if component is None or version is None:
             continue
-        for each in product_tables.dropped_cilium_features():
+        for each in well_known.dropped_cilium_features():
             since = minor(each.since) or (0, 0)
             is_gone = version >= since
             if not is_gone and since[1] - version[1] > 1:

@@ -193,7 +193,7 @@ def depends_on_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
         if not any(each.form in _GITOPS for each in component.origins):
             continue
         for need in component.missing:
-            if need.why == apply_order.DEPENDS_ON:
+            if need.is_awaited:
                 yield rule.finding(
                     f"{component.name} depends on {need.id}, which nothing deploys there",
                     at=need.place,

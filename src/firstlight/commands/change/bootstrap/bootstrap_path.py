@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from firstlight import errors
 from firstlight.commands.change import change_checks
-from firstlight.commands.change.bootstrap import bootstrap_backup, bootstrap_stages
+from firstlight.commands.change.bootstrap import bootstrap_stages
 from firstlight.commands.change.bootstrap.prepared_bootstrap import PreparedBootstrap
 from firstlight.commands.change.ongoing_change import OngoingChange, PathStages
 from firstlight.commands.node import machine_lookup
@@ -137,7 +137,7 @@ def bring_stages(
     Raises:
         errors.Refused: The files say something of machines that cannot be used.
     """
-    found = [] if scope.is_empty else [bootstrap_backup.stage(carrying, cluster, with_configs=scope.has_machines)]
+    found = [] if scope.is_empty else [bootstrap_stages.stage(carrying, cluster, with_configs=scope.has_machines)]
     if scope.has_machines:
         found += bootstrap_stages.machine_stages(cluster, preparing, world)
     found += [bootstrap_stages.component_stage(each, preparing, cluster=cluster.name) for each in _names(scope)]
@@ -156,7 +156,7 @@ def fit_stage(
         if scope.has_machines:
             machine_lookup.refuse_omni(cluster)
         if not scope.is_empty:
-            await bootstrap_backup.require(carrying, cluster, world)
+            await bootstrap_stages.require(carrying, cluster, world)
         selection.only((await preparing.get(world)).work.plan, _names(scope))
         return None
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from firstlight.clients import program_path
 from firstlight.clients.cilium import Cilium
-from firstlight.commands.change import boundary_check, change_checks, gitops_path
-from firstlight.commands.change.bootstrap import bootstrap_backup, bootstrap_stages
+from firstlight.commands.change import change_checks, gitops_path
+from firstlight.commands.change.bootstrap import bootstrap_stages
 from firstlight.commands.change.bootstrap.prepared_bootstrap import PreparedBootstrap
-from firstlight.commands.change.cni import cni_agents, cni_manifests, cni_survey, cni_upgrade
+from firstlight.commands.change.cni import cni_manifests, cni_preflight, cni_upgrade
 from firstlight.commands.change.cni.cni_upgrade import CniUpgrade
 from firstlight.commands.change.ongoing_change import OngoingChange, PathStages
 from firstlight.commands.up.up import PreparedRun
@@ -59,9 +59,9 @@ CNI_PATH = PathStages(stages=stages, early=early)
 def _looked(
     carrying: OngoingChange, cluster: Cluster, upgrade: CniUpgrade, preparing: PreparedBootstrap
 ) -> tuple[WalkStage, ...]:
-    found = [cni_survey.preflight_stage(carrying, cluster, upgrade, preparing)]
+    found = [cni_preflight.preflight_stage(carrying, cluster, upgrade, preparing)]
     if all(upgrade.component.halves):
-        found.append(boundary_check.stage(cluster, (upgrade.component.name,), preparing))
+        found.append(change_checks.boundary_stage(cluster, (upgrade.component.name,), preparing))
     return tuple(found)
 
 
@@ -78,7 +78,7 @@ def _by_bootstrap(
 ) -> tuple[WalkStage, ...]:
     """Kept, then brought by Talos or by Helm."""
     is_inline = upgrade.component.phase is Phase.INLINE
-    backup = bootstrap_backup.stage(carrying, cluster, with_configs=is_inline)
+    backup = bootstrap_stages.stage(carrying, cluster, with_configs=is_inline)
     if is_inline:
         inline = cni_manifests.inline_stages(cluster, upgrade, preparing)
         return (backup, *inline, cni_manifests.manifests_stage(cluster, upgrade, preparing))
@@ -111,11 +111,13 @@ def rollout_stage(
 def rollout_question(upgrade: CniUpgrade, prepared: PreparedRun, *, patience: float) -> GateQuestion:
     """Versions first, then what the gate of the network asks."""
     objects = prepared.ground.objects.get(upgrade.component.name, ())
-    workloads = [each for each in (cni_agents.agents(objects), cni_agents.operator(objects)) if each is not None]
+    workloads = [
+        each for each in (cni_manifests.agents_of(objects), cni_manifests.operator(objects)) if each is not None
+    ]
     gate = Gate(Subject.CNI, upgrade.component.name)
     network = cni.question(gate, Watch(), prepared.ground)
     assert network is not None
-    found: list[GatePart] = [cni_agents.rollout(each) for each in workloads]
+    found: list[GatePart] = [cni_manifests.rollout(each) for each in workloads]
     found.append(GatePart(network.looks, network.judge, network.asks))
     return gate_parts.make_question(gate, network.name, gate_parts.in_turn(found), hint=network.hint, timeout=patience)
 

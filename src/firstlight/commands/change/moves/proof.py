@@ -18,10 +18,9 @@ from firstlight.execute.handover import baseline, certificate_store, certificati
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.journal import state_files
-from firstlight.model.baseline import Baseline
 from firstlight.model.certificate import OF_PODS, Certificate, CertificateClaim, CertificateStage, ObjectProof
 from firstlight.model.component import ObjectId, Phase
-from firstlight.model.handover import Passing
+from firstlight.model.handover import Baseline, Passing
 from firstlight.model.move import Seat
 from firstlight.model.owner import Party
 from firstlight.model.verdict import Failed, Passed, Verdict

@@ -24,8 +24,8 @@ from firstlight.repo.work_tree import YAML
 
 _TEMPLATED = (Matter.CHART, Matter.MACHINE, Matter.RELEASE)
 """Files that may be templates: what is in braces is no YAML, and need not be."""
-_NEEDS = "which nothing deploys"
-"""What a diagnostic says of a need; that is for another check."""
+_NEEDS = "missing-need"
+"""For another check."""
 
 
 async def look(decision: Decision, scene: CheckInput) -> list[CheckAnswer]:
@@ -91,7 +91,7 @@ def _known_by(diagnostic: Diagnostic) -> tuple[str, str, str]:
 
 
 def _wrong(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    return (each for each in diagnostics if each.severity == Severity.ERROR and _NEEDS not in each.message)
+    return (each for each in diagnostics if each.severity == Severity.ERROR and each.code != _NEEDS)
 
 
 def _is_of_file(diagnostic: Diagnostic, scene: CheckInput, read: set[str]) -> bool:

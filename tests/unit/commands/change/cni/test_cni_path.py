@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from firstlight.commands.change.bootstrap.bootstrap_path import BootstrapScope
-from firstlight.commands.change.cni import cni_agents, cni_path, cni_survey
+from firstlight.commands.change.cni import cni_manifests, cni_path, cni_preflight
 from firstlight.gates import gate_parts
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.component import ObjectId, Side
@@ -37,11 +37,11 @@ def pod(node: str, version: str, *, owner: str = "cilium", kind: str = "DaemonSe
 
 
 def judged(live: dict[str, Any] | None, pods: list[Any]) -> Verdict:
-    workload = cni_agents.agents([Object(daemon_set("1.19.2"))])
+    workload = cni_manifests.agents_of([Object(daemon_set("1.19.2"))])
     assert workload is not None
     nodes = [{"metadata": {"name": each}} for each in NODES]
     objects: dict[WatchTarget, Any] = {workload.look: [live] if live else [], PODS: pods, gate_parts.NODES: nodes}
-    return cni_agents.rollout(workload).judge(GateView(now=0.0, objects=objects))
+    return cni_manifests.rollout(workload).judge(GateView(now=0.0, objects=objects))
 
 
 FULL = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 3, "numberAvailable": 3}
@@ -76,7 +76,7 @@ def test_pods_of_an_operator_belong_to_its_replica_sets() -> None:
     operator = ObjectId("apps", "Deployment", "kube-system", "cilium-operator")
     pods = [pod("cp-1", "1.19.2", owner="cilium-operator-7d9f", kind="ReplicaSet"), pod("cp-2", "1.18.4")]
 
-    assert cni_agents.versions_by_node(pods, operator) == {"cp-1": "1.19.2"}
+    assert cni_manifests.versions_by_node(pods, operator) == {"cp-1": "1.19.2"}
 
 
 def test_agents_of_others_are_those_that_write_cni_s_configuration() -> None:
@@ -87,11 +87,11 @@ def test_agents_of_others_are_those_that_write_cni_s_configuration() -> None:
         "containers": [{"image": "a/flannel:v0.27.4"}], "volumes": [{"hostPath": {"path": "/etc/cni/net.d"}}],
     }  # fmt: skip
 
-    found = cni_agents.agents([Object(plain), Object(network)])
+    found = cni_manifests.agents_of([Object(plain), Object(network)])
 
     assert found is not None
     assert (found.id.name, found.version) == ("kube-flannel-ds", "0.27.4")
-    assert cni_agents.agents([Object(plain)]) is None
+    assert cni_manifests.agents_of([Object(plain)]) is None
 
 
 def check(id: str, state: CheckState, says: str) -> ChangeCheck:
@@ -103,10 +103,10 @@ def test_a_failed_check_stops_an_upgrade_and_not_the_way_back() -> None:
     ill = check("cni-health", CheckState.FAILED, "agents 1/2")
     asked = check("cni-defaults", CheckState.PERSON, "upgradeCompatibility is not set")
 
-    assert cni_survey.judge_preflight([steps]) == Passed(steps.says)
-    assert cni_survey.judge_preflight([steps, ill]) == Failed("agents 1/2")
-    assert cni_survey.judge_preflight([steps, ill], is_ill_allowed=True) == Passed(steps.says)
-    assert cni_survey.judge_preflight([steps, asked]) == Passed(
+    assert cni_preflight.judge_preflight([steps]) == Passed(steps.says)
+    assert cni_preflight.judge_preflight([steps, ill]) == Failed("agents 1/2")
+    assert cni_preflight.judge_preflight([steps, ill], is_ill_allowed=True) == Passed(steps.says)
+    assert cni_preflight.judge_preflight([steps, asked]) == Passed(
         f"{steps.says}; for somebody to look at: upgradeCompatibility is not set"
     )
 
@@ -130,14 +130,14 @@ def test_machine_configs_go_with_it_only_as_far_as_they_hold_it(
     item = DecisionItem(change=change, side=Side.BOOTSTRAP, risk=Risk.HIGH, rulings=(), clusters=("home",))
     decision = Decision(side=Side.HYBRID, risk=Risk.HIGH, items=(item,))
 
-    assert cni_survey.other_bootstrap_parts(decision, BootstrapScope(has_machines=True), "cilium") == others
+    assert cni_preflight.other_bootstrap_parts(decision, BootstrapScope(has_machines=True), "cilium") == others
 
 
 def test_nothing_else_of_bootstrap_goes_with_it() -> None:
     scope = BootstrapScope(components=("cilium", "coredns"), has_secrets=True)
     decision = Decision(side=Side.BOOTSTRAP, risk=Risk.HIGH, items=())
 
-    assert cni_survey.other_bootstrap_parts(decision, scope, "cilium") == ("coredns", "secrets of the foundation")
+    assert cni_preflight.other_bootstrap_parts(decision, scope, "cilium") == ("coredns", "secrets of the foundation")
 
 
 def test_what_was_not_tried_is_said() -> None:
