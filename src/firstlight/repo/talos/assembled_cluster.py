@@ -10,7 +10,7 @@ from firstlight.model.place import Place
 from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.talos import config_facts, document_kinds, exposed_secrets, manifest_origins
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration
-from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_facts import StatedFact
 from firstlight.repo.talos.config_files import ConfigDocument, mapping
 from firstlight.repo.work_tree import WorkTree
 
@@ -94,7 +94,7 @@ def _unread(tree: WorkTree, declarations: Iterable[TalosDeclaration], files: Map
 class _Said:
     """A fact, and how much it counts."""
 
-    fact: Fact
+    fact: StatedFact
     rank: ConfigRank
     special: int
     """0 for the cluster or its control plane, 1 for workers, 2 for one machine: what is special counts last."""
@@ -102,7 +102,7 @@ class _Said:
     """Said in a field that the tool has for it."""
 
 
-def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], list[Diagnostic]]:
+def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, StatedFact], list[Diagnostic]]:
     """What counts, by field: of the least special the highest rank, of that the last.
 
     A patch may differ from what it patches. What is not patched must agree, and with a field that the tool has for it.
@@ -111,7 +111,7 @@ def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], 
     for declaration in declarations:
         for said in _said(declaration):
             by_field.setdefault(said.fact.field, []).append(said)
-    chosen: dict[str, Fact] = {}
+    chosen: dict[str, StatedFact] = {}
     diagnostics: list[Diagnostic] = []
     for field, entries in sorted(by_field.items()):
         winner = max(reversed(entries), key=_weight)
@@ -147,7 +147,7 @@ def _said(declaration: TalosDeclaration) -> Iterable[_Said]:
             yield _Said(fact, part.rank, special)
 
 
-def _meaning(fact: Fact) -> Any:
+def _meaning(fact: StatedFact) -> Any:
     if fact.field in {"kubernetes", "talos"}:
         return str(fact.value).removeprefix("v")
     return fact.value.rstrip("/") if isinstance(fact.value, str) else fact.value
@@ -215,9 +215,9 @@ class _Filler:
         )
 
 
-def _conditional(chosen: Mapping[str, Fact]) -> Iterable[Diagnostic]:
+def _conditional(chosen: Mapping[str, StatedFact]) -> Iterable[Diagnostic]:
     """Facts that a template says only under a condition, which is taken for true."""
-    by_path: dict[str, list[Fact]] = {}
+    by_path: dict[str, list[StatedFact]] = {}
     for fact in chosen.values():
         if fact.is_conditional:
             by_path.setdefault(fact.place.path, []).append(fact)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from firstlight.model.cluster import ConfigBase, Machine, MachineRole
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
-from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_facts import StatedFact
 from firstlight.repo.talos.config_files import ConfigDocument
 from firstlight.repo.talos.config_manifests import ListedManifest
 
@@ -61,7 +61,7 @@ class TalosDeclaration:
     base: ConfigBase = ConfigBase.GENERATED
     """What its machine configs begin with."""
     machines: tuple[Machine, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[StatedFact, ...] = ()
     """What is said in fields of the tool's own."""
     parts: tuple[ConfigPart, ...] = ()
     listed: tuple[ListedManifest, ...] = ()

@@ -29,7 +29,7 @@ _IMAGE_KINDS = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fact:
+class StatedFact:
     """One thing that is said about a cluster."""
 
     field: str
@@ -54,14 +54,14 @@ def kind_of(config: ConfigDocument) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def cluster_facts(config: ConfigDocument) -> Iterator[Fact]:
+def cluster_facts(config: ConfigDocument) -> Iterator[StatedFact]:
     """Everything that a document says about its cluster."""
     for fact in _of(config):
         is_conditional = fact.place.line in config.file.conditional
         yield dataclasses.replace(fact, is_conditional=True) if is_conditional else fact
 
 
-def _of(config: ConfigDocument) -> Iterator[Fact]:
+def _of(config: ConfigDocument) -> Iterator[StatedFact]:
     if kind := kind_of(config):
         yield from _document(config, kind)
         return
@@ -80,7 +80,7 @@ def _of(config: ConfigDocument) -> Iterator[Fact]:
     yield from vips(config, "machine", "network", "interfaces")
 
 
-def vips(config: ConfigDocument, *steps: Step) -> Iterator[Fact]:
+def vips(config: ConfigDocument, *steps: Step) -> Iterator[StatedFact]:
     """Virtual addresses of a list of interfaces."""
     for index, interface in config.items(*steps):
         yield from _text(config, "network.vip", *steps, index, "vip", "ip")
@@ -88,7 +88,7 @@ def vips(config: ConfigDocument, *steps: Step) -> Iterator[Fact]:
             yield from _text(config, "network.vip", *steps, index, "vlans", number, "vip", "ip")
 
 
-def _document(config: ConfigDocument, kind: str) -> Iterator[Fact]:
+def _document(config: ConfigDocument, kind: str) -> Iterator[StatedFact]:
     is_deleted = config.value.get(DELETE) == "delete"
     if kind in _IMAGE_KINDS:
         yield from _version(config, "kubernetes", "image")
@@ -104,33 +104,33 @@ def _document(config: ConfigDocument, kind: str) -> Iterator[Fact]:
         case "KubeCoreDNSConfig":
             yield from _flag(config, "network.core_dns", "enabled")
         case "KubeFlannelCNIConfig":
-            yield Fact("network.cni", "none" if is_deleted else "flannel", config.place())
+            yield StatedFact("network.cni", "none" if is_deleted else "flannel", config.place())
         case "Layer2VIPConfig" | "HCloudVIPConfig":
             yield from _text(config, "network.vip", "name")
         case "UnattendedInstallConfig":
             yield from _version(config, "talos", "installer", "image")
 
 
-def _text(config: ConfigDocument, field: str, *steps: Step) -> Iterator[Fact]:
+def _text(config: ConfigDocument, field: str, *steps: Step) -> Iterator[StatedFact]:
     if text := config.text(*steps):
-        yield Fact(field, text, config.place(*steps))
+        yield StatedFact(field, text, config.place(*steps))
 
 
-def _texts(config: ConfigDocument, field: str, *steps: Step) -> Iterator[Fact]:
+def _texts(config: ConfigDocument, field: str, *steps: Step) -> Iterator[StatedFact]:
     if texts := config.texts(*steps):
-        yield Fact(field, texts, config.place(*steps))
+        yield StatedFact(field, texts, config.place(*steps))
 
 
-def _flag(config: ConfigDocument, field: str, *steps: Step, is_reversed: bool = False) -> Iterator[Fact]:
+def _flag(config: ConfigDocument, field: str, *steps: Step, is_reversed: bool = False) -> Iterator[StatedFact]:
     flag = config.flag(*steps)
     if flag is not None:
-        yield Fact(field, flag is not is_reversed, config.place(*steps))
+        yield StatedFact(field, flag is not is_reversed, config.place(*steps))
 
 
-def _version(config: ConfigDocument, field: str, *steps: Step) -> Iterator[Fact]:
+def _version(config: ConfigDocument, field: str, *steps: Step) -> Iterator[StatedFact]:
     image = config.get(*steps)  # its tag may be known where the rest is not
     if version := image_version(image if isinstance(image, str) else ""):
-        yield Fact(field, version, config.place(*steps))
+        yield StatedFact(field, version, config.place(*steps))
 
 
 def image_version(image: str) -> str:

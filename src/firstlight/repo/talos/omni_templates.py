@@ -20,7 +20,7 @@ from firstlight.repo.omni import omni_parser
 from firstlight.repo.omni.go_yaml import OmniTemplateError
 from firstlight.repo.talos import config_facts, config_files, config_manifests, document_kinds
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
-from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_facts import StatedFact
 from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, mapping, sequence, text_of
 from firstlight.repo.talos.config_manifests import ListedManifest
 from firstlight.repo.talos.embedded_yaml import Step
@@ -103,11 +103,11 @@ class _Reader:
                 return path
         return None
 
-    def facts(self, cluster: ConfigDocument) -> Iterator[Fact]:
+    def facts(self, cluster: ConfigDocument) -> Iterator[StatedFact]:
         """What the cluster says in fields of its own."""
         for field, key in (("kubernetes", "kubernetes"), ("talos", "talos")):
             if version := cluster.text(key, "version"):
-                yield Fact(field, version, cluster.place(key, "version"))
+                yield StatedFact(field, version, cluster.place(key, "version"))
 
     def parts(self, document: ConfigDocument) -> Iterator[ConfigPart]:
         """The patches of a document."""

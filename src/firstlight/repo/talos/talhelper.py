@@ -18,7 +18,7 @@ from firstlight.model.source import DirectorySource
 from firstlight.repo import work_tree
 from firstlight.repo.talos import config_facts, config_files, config_manifests, document_kinds
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
-from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_facts import StatedFact
 from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, mapping, text_of
 from firstlight.repo.talos.config_manifests import ListedManifest
 from firstlight.repo.talos.embedded_yaml import Step
@@ -118,19 +118,19 @@ class _Reader:
             diagnostics=(*diagnostics, *self.diagnostics),
         )
 
-    def facts(self) -> Iterator[Fact]:
+    def facts(self) -> Iterator[StatedFact]:
         """What the file says in fields of its own."""
         for field, key in _FIELDS.items():
             if text := self.config.text(key):
-                yield Fact(field, text, self.config.place(key))
+                yield StatedFact(field, text, self.config.place(key))
         for field, key in (("network.pods", "clusterPodNets"), ("network.services", "clusterSvcNets")):
             if texts := self.config.texts(key):
-                yield Fact(field, texts, self.config.place(key))
+                yield StatedFact(field, texts, self.config.place(key))
         if cni := self.config.text("cniConfig", "name"):
-            yield Fact("network.cni", cni, self.config.place("cniConfig", "name"))
+            yield StatedFact("network.cni", cni, self.config.place("cniConfig", "name"))
         for key in ("allowSchedulingOnMasters", "allowSchedulingOnControlPlanes"):
             if (flag := self.config.flag(key)) is not None:
-                yield Fact("schedules_on_control_planes", flag, self.config.place(key))
+                yield StatedFact("schedules_on_control_planes", flag, self.config.place(key))
         for group in _GROUPS.values():
             yield from config_facts.vips(self.config, group, "networkInterfaces")
         for index, _ in self.config.items("nodes"):

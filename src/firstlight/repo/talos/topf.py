@@ -15,7 +15,7 @@ from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo import work_tree
 from firstlight.repo.talos import config_facts, config_files, document_kinds
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
-from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_facts import StatedFact
 from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, mapping, text_of
 from firstlight.repo.work_tree import WorkTree
 
@@ -77,7 +77,7 @@ class _Reader:
             style=TalosStyle.TOPF,
             machines=tuple(machines),
             facts=tuple(
-                Fact(field, self.config.text(key), self.config.place(key))
+                StatedFact(field, self.config.text(key), self.config.place(key))
                 for field, key in _FIELDS.items()
                 if self.config.text(key)
             ),

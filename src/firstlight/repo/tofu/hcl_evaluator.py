@@ -1,7 +1,7 @@
 """Evaluates expressions of OpenTofu from files alone: literals, variables with values, locals, and functions.
 
-What depends on a provider, the environment or state is ``Unknown``. Everything is bounded: the depth, the number of
-steps, and how large texts and collections may grow.
+What depends on a provider, the environment or state is an ``UnknownValue``. Everything is bounded: the depth, the
+number of steps, and how large texts and collections may grow.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from firstlight.document import yaml_reader
 from firstlight.model.place import Place
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.tofu import hcl_functions, hcl_syntax
-from firstlight.repo.tofu.hcl_values import EncodedYaml, FileText, HclObject, Node, Unknown, line_of, text_of
+from firstlight.repo.tofu.hcl_values import EncodedYaml, FileText, HclObject, Node, UnknownValue, line_of, text_of
 from firstlight.repo.work_tree import WorkTree
 
 STEPS = 200_000
@@ -74,29 +74,29 @@ class Evaluator:
         self._depth = 0
 
     def value(self, node: Node, scope: Scope) -> Any:
-        """Return the value of an expression; ``Unknown`` where a file alone does not tell."""
+        """Return the value of an expression; ``UnknownValue`` where a file alone does not tell."""
         self._steps += 1
         if self._steps > STEPS or self._depth > DEPTH:
-            return Unknown(_short(node), "it takes too many steps")
+            return UnknownValue(_short(node), "it takes too many steps")
         self._depth += 1
         try:
             handler = _HANDLERS.get(node.type)
             return (
-                Unknown(_short(node), "this kind of expression is not read")
+                UnknownValue(_short(node), "this kind of expression is not read")
                 if handler is None
                 else handler(self, node, scope)
             )
         except TooMuch:
-            return Unknown(_short(node), "it grows too large")
+            return UnknownValue(_short(node), "it grows too large")
         finally:
             self._depth -= 1
 
     def template(self, text: str, scope: Scope) -> Any:
         """Return a template file with its variables filled in."""
         root = hcl_syntax.parse_template(text)
-        return Unknown(scope.path, "the template cannot be parsed") if root is None else self._text(root, scope)
+        return UnknownValue(scope.path, "the template cannot be parsed") if root is None else self._text(root, scope)
 
-    def mark(self, unknown: Unknown, line: int) -> str:
+    def mark(self, unknown: UnknownValue, line: int) -> str:
         """Return a mark that stands for an unknown part of a text."""
         self.unknowns.append(unknown_values.Unknown(unknown.source, unknown.reason, line, unknown.source))
         return unknown_values.mark(len(self.unknowns) - 1)
@@ -109,7 +109,7 @@ class Evaluator:
     def _chain(self, nodes: Sequence[Node], whole: Node, scope: Scope) -> Any:
         """Return the value of an expression with the accessors behind it."""
         if not nodes:
-            return Unknown(_short(whole), "it cannot be parsed")
+            return UnknownValue(_short(whole), "it cannot be parsed")
         found = self.value(nodes[0], scope)
         for accessor in nodes[1:]:
             found = self._access(found, accessor, whole, scope)
@@ -128,7 +128,7 @@ class Evaluator:
                 return None
             case "string_lit":
                 return self._text(child, scope)
-        return Unknown(written, "this literal is not read")
+        return UnknownValue(written, "this literal is not read")
 
     def _text(self, node: Node, scope: Scope) -> Any:
         """Return a quoted text, a heredoc or a whole template."""
@@ -166,16 +166,18 @@ class Evaluator:
     def _tag(self, node: Node, text: "_Text") -> str:
         if node.type == "template_interpolation":
             inner = next((each for each in node.named_children if each.type == "expression"), None)
-            value = self.value(inner, text.scope) if inner is not None else Unknown(_short(node), "it is empty")
+            value = self.value(inner, text.scope) if inner is not None else UnknownValue(_short(node), "it is empty")
             return self._as_text(value, node, text.scope)
         parts = hcl_syntax.directive_parts(node)
         if parts is None:
-            return self.mark(Unknown(_short(node), "this directive is not read"), line_of(node) + text.scope.shift)
+            return self.mark(UnknownValue(_short(node), "this directive is not read"), line_of(node) + text.scope.shift)
         value = self.value(parts.expression, text.scope)
         if parts.is_loop:
             pairs = self._pairs(value)
             if pairs is None:
-                value = value if isinstance(value, Unknown) else Unknown(_short(node), "it is not a collection")
+                value = (
+                    value if isinstance(value, UnknownValue) else UnknownValue(_short(node), "it is not a collection")
+                )
                 return self.mark(value, line_of(node) + text.scope.shift)
             made = []
             for key, each in pairs:
@@ -185,7 +187,7 @@ class Evaluator:
                 if sum(map(len, made)) > SIZE:
                     raise TooMuch
             return "".join(made)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             return self.mark(value, line_of(node) + text.scope.shift)
         if value:
             return self._pieces(parts.body, *parts.body_bounds, text)
@@ -193,13 +195,13 @@ class Evaluator:
 
     def _as_text(self, value: Any, node: Node, scope: Scope) -> str:
         match value:
-            case Unknown():
+            case UnknownValue():
                 return self.mark(value, line_of(node) + scope.shift)
             case bool():
                 return "true" if value else "false"
             case str() | int() | float():
                 return str(value)
-        return self.mark(Unknown(_short(node), "it is not a text"), line_of(node))
+        return self.mark(UnknownValue(_short(node), "it is not a text"), line_of(node))
 
     def _tuple(self, node: Node, scope: Scope) -> Any:
         return [self.value(each, scope) for each in node.named_children if each.type == "expression"]
@@ -215,8 +217,8 @@ class Evaluator:
                 continue
             key = hcl_syntax.bare_key(parts[0])
             found = key if key is not None else self.value(parts[0], scope)
-            if isinstance(found, Unknown) or not isinstance(found, str | int | float | bool):
-                return Unknown(_short(node), "a key of it is not known")
+            if isinstance(found, UnknownValue) or not isinstance(found, str | int | float | bool):
+                return UnknownValue(_short(node), "a key of it is not known")
             values[self._as_text(found, parts[0], scope)] = self.value(parts[1], scope)
             lines[str(found)] = line_of(element) + scope.shift
         return HclObject(values, Place(scope.path, line_of(node) + scope.shift), lines)
@@ -227,24 +229,24 @@ class Evaluator:
             return scope.names[name]
         if name in ("var", "local", "path"):
             return _Root(name)
-        return Unknown(name, "only a run knows it")
+        return UnknownValue(name, "only a run knows it")
 
     def _access(self, value: Any, accessor: Node, whole: Node, scope: Scope) -> Any:
-        if isinstance(value, Unknown):
-            return Unknown(_short(whole), value.reason)
+        if isinstance(value, UnknownValue):
+            return UnknownValue(_short(whole), value.reason)
         if accessor.type == "get_attr":
             key: Any = text_of(accessor.named_children[0]) if accessor.named_children else ""
         elif accessor.type == "index":
             inner = [each for each in _deep(accessor) if each.type == "expression"]
-            key = self.value(inner[0], scope) if inner else Unknown(_short(accessor), "it is not read")
+            key = self.value(inner[0], scope) if inner else UnknownValue(_short(accessor), "it is not read")
         elif accessor.type in ("splat", "attr_splat", "full_splat"):
             names = [text_of(each) for each in _deep(accessor) if each.type == "identifier"]
             items = value if isinstance(value, list) else [value]
             return [functools.reduce(_member, names, each) for each in items]
         else:
-            return Unknown(_short(whole), "this way to a value is not read")
-        if isinstance(key, Unknown):
-            return Unknown(_short(whole), key.reason)
+            return UnknownValue(_short(whole), "this way to a value is not read")
+        if isinstance(key, UnknownValue):
+            return UnknownValue(_short(whole), key.reason)
         return self._root(value, str(key)) if isinstance(value, _Root) else _member(value, key)
 
     def _root(self, root: "_Root", name: str) -> Any:
@@ -254,24 +256,24 @@ class Evaluator:
             case "var":
                 if name in self._variables:
                     return self._variables[name]()
-                return Unknown(f"var.{name}", "no such variable is declared")
+                return UnknownValue(f"var.{name}", "no such variable is declared")
         if name not in self._known_locals:
-            self._known_locals[name] = Unknown(f"local.{name}", "it refers to itself")
+            self._known_locals[name] = UnknownValue(f"local.{name}", "it refers to itself")
             expression = self._locals.get(name)
             self._known_locals[name] = (
                 self.value(expression[0], Scope(path=expression[1]))
                 if expression is not None
-                else Unknown(f"local.{name}", "it is not declared")
+                else UnknownValue(f"local.{name}", "it is not declared")
             )
         return self._known_locals[name]
 
     def _conditional(self, node: Node, scope: Scope) -> Any:
         parts = [each for each in node.named_children if each.type == "expression"]
         if len(parts) != 3:
-            return Unknown(_short(node), "it cannot be parsed")
+            return UnknownValue(_short(node), "it cannot be parsed")
         condition = self.value(parts[0], scope)
-        if isinstance(condition, Unknown):
-            return Unknown(_short(node), condition.reason)
+        if isinstance(condition, UnknownValue):
+            return UnknownValue(_short(node), condition.reason)
         return self.value(parts[1] if condition else parts[2], scope)
 
     def _operation(self, node: Node, scope: Scope) -> Any:
@@ -290,24 +292,24 @@ class Evaluator:
         inner = node.named_children[0]
         parts = hcl_syntax.for_parts(inner)
         if parts is None:
-            return Unknown(_short(node), "it cannot be parsed")
+            return UnknownValue(_short(node), "it cannot be parsed")
         pairs = self._pairs(self.value(parts.collection, scope))
         if pairs is None:
-            return Unknown(_short(node), "what it goes over is not known")
+            return UnknownValue(_short(node), "what it goes over is not known")
         made: list[tuple[Any, Any]] = []
         for key, value in pairs:
             names = dict(zip(parts.names, (value,) if len(parts.names) == 1 else (key, value), strict=False))
             here = scope.with_names(**names)
             wanted = self.value(parts.condition, here) if parts.condition is not None else True
-            if isinstance(wanted, Unknown):
-                return Unknown(_short(node), wanted.reason)
+            if isinstance(wanted, UnknownValue):
+                return UnknownValue(_short(node), wanted.reason)
             if wanted:
                 at = self.value(parts.key, here) if parts.key is not None else None
                 made.append((at, self.value(parts.value, here)))
         if parts.key is None:
             return [value for _, value in made]
-        if any(isinstance(key, Unknown) for key, _ in made):
-            return Unknown(_short(node), "a key of it is not known")
+        if any(isinstance(key, UnknownValue) for key, _ in made):
+            return UnknownValue(_short(node), "a key of it is not known")
         return {str(key): value for key, value in made}
 
     @staticmethod
@@ -322,25 +324,27 @@ class Evaluator:
         parts = [each for each in given.named_children if each.type == "expression"] if given is not None else []
         if name in ("try", "can"):
             values = (self.value(each, scope) for each in parts)
-            return next((each for each in values if not isinstance(each, Unknown)), Unknown(_short(node), "unknown"))
+            return next(
+                (each for each in values if not isinstance(each, UnknownValue)), UnknownValue(_short(node), "unknown")
+            )
         arguments = [self.value(each, scope) for each in parts]
         if given is not None and any(each.type == "ellipsis" for each in given.children) and arguments:
             last = arguments.pop()
-            if isinstance(last, Unknown):
-                return Unknown(_short(node), last.reason)
+            if isinstance(last, UnknownValue):
+                return UnknownValue(_short(node), last.reason)
             arguments += last if isinstance(last, list) else [last]
         if name in ("file", "templatefile"):
             return self._file(name, arguments, node)
         if name == "yamlencode" and arguments:
             value = arguments[0]
-            return value if isinstance(value, Unknown) else EncodedYaml("", self._settled(value, node))
+            return value if isinstance(value, UnknownValue) else EncodedYaml("", self._settled(value, node))
         if name == "yamldecode" and arguments and isinstance(arguments[0], str):
             return _decoded(arguments[0], node)
         return hcl_functions.call(name, arguments, _short(node))
 
     def _settled(self, value: Any, node: Node) -> Any:
         """Return a value in which texts with marks stand for what is not known."""
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             return self.mark(value, line_of(node))
         if isinstance(value, HclObject):
             return HclObject({key: self._settled(each, node) for key, each in value.items()}, value.place, value.lines)
@@ -350,17 +354,17 @@ class Evaluator:
 
     def _file(self, name: str, arguments: list[Any], node: Node) -> Any:
         written = arguments[0] if arguments else None
-        if isinstance(written, Unknown) or not isinstance(written, str) or unknown_values.has_mark(written):
-            return Unknown(_short(node), "which file it is, is not known")
+        if isinstance(written, UnknownValue) or not isinstance(written, str) or unknown_values.has_mark(written):
+            return UnknownValue(_short(node), "which file it is, is not known")
         path = posixpath.normpath(written if written.startswith(f"{self.directory}/") else self._beside(written))
         text = self.tree.text(path) if self.tree.is_file(path) else None
         if text is None:
-            return Unknown(_short(node), f"{path} is not in the repo")
+            return UnknownValue(_short(node), f"{path} is not in the repo")
         if name == "file":
             return FileText(text, path, 1)
         names = arguments[1] if len(arguments) > 1 else {}
         if not isinstance(names, Mapping):
-            return Unknown(_short(node), "the variables of the template are not known")
+            return UnknownValue(_short(node), "the variables of the template are not known")
         filled = self.template(text, Scope(names=dict(names), path=path, shift=-1))
         return FileText(filled, path, 1) if isinstance(filled, str) else filled
 
@@ -394,18 +398,18 @@ def _member(value: Any, key: Any) -> Any:
     if isinstance(value, Mapping):
         if str(key) in value:
             return value[str(key)]
-        return Unknown(str(key), f"there is no {key}")
+        return UnknownValue(str(key), f"there is no {key}")
     if isinstance(value, list) and str(key).isdecimal() and int(key) < len(value):
         return value[int(key)]
-    return value if isinstance(value, Unknown) else Unknown(str(key), f"there is no {key}")
+    return value if isinstance(value, UnknownValue) else UnknownValue(str(key), f"there is no {key}")
 
 
 def _decoded(text: str, node: Node) -> Any:
     try:
         documents = yaml_reader.load_all(text)
     except ValueError:
-        return Unknown(_short(node), "it is not YAML")
-    return documents[0] if len(documents) == 1 else Unknown(_short(node), "it is not one document")
+        return UnknownValue(_short(node), "it is not YAML")
+    return documents[0] if len(documents) == 1 else UnknownValue(_short(node), "it is not one document")
 
 
 def _deep(node: Node) -> list[Node]:

@@ -12,46 +12,46 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight.repo.go_template import unknown_values
-from firstlight.repo.tofu.hcl_values import HclObject, Unknown
+from firstlight.repo.tofu.hcl_values import HclObject, UnknownValue
 
 LARGEST = 20_000
 """Members of a collection."""
 
 
 def call(name: str, arguments: Sequence[Any], source: str) -> Any:
-    """Return the result of a function; ``Unknown`` if it is not one of these, or an argument is not known."""
+    """Return the result of a function; ``UnknownValue`` if it is not one of these, or an argument is not known."""
     function = _FUNCTIONS.get(name)
     if function is None:
-        return Unknown(source, f"the function {name} is not read")
+        return UnknownValue(source, f"the function {name} is not read")
     lazy = name in _TAKES_UNKNOWN
     for each in arguments:
-        if isinstance(each, Unknown) and not lazy:
-            return Unknown(source, each.reason)
+        if isinstance(each, UnknownValue) and not lazy:
+            return UnknownValue(source, each.reason)
     try:
         made = function(*arguments)
     except (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError):
-        return Unknown(source, f"{name} does not take these arguments")
+        return UnknownValue(source, f"{name} does not take these arguments")
     if isinstance(made, list | dict) and len(made) > LARGEST:
-        return Unknown(source, "it grows too large")
+        return UnknownValue(source, "it grows too large")
     return made
 
 
 def operation(sign: str, values: Sequence[Any], source: str) -> Any:
     """Return the result of an operator."""
-    known = [each for each in values if not isinstance(each, Unknown)]
+    known = [each for each in values if not isinstance(each, UnknownValue)]
     if sign == "&&" and any(each is False for each in known):
         return False
     if sign == "||" and any(each is True for each in known):
         return True
     if len(known) < len(values) or any(isinstance(each, str) and unknown_values.has_mark(each) for each in values):
-        return Unknown(source, "an operand is not known")
+        return UnknownValue(source, "an operand is not known")
     function = (_UNARY if len(values) == 1 else _BINARY).get(sign)
     if function is None:
-        return Unknown(source, "this operator is not read")
+        return UnknownValue(source, "this operator is not read")
     try:
         return function(*values)
     except (TypeError, ZeroDivisionError, OverflowError):
-        return Unknown(source, "the operands do not fit")
+        return UnknownValue(source, "the operands do not fit")
 
 
 _UNARY: Mapping[str, Callable[..., Any]] = {"!": operator.not_, "-": operator.neg}
@@ -137,7 +137,7 @@ def _cidrhost(prefix: str, number: int) -> str:
 
 def _coalesce(*values: Any) -> Any:
     for each in values:
-        if isinstance(each, Unknown) or each not in (None, ""):
+        if isinstance(each, UnknownValue) or each not in (None, ""):
             return each
     raise ValueError("coalesce")
 
@@ -151,7 +151,7 @@ def _jsonencode(value: Any) -> str:
 def _has_unknown(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(map(_has_unknown, value.values()))
-    return any(map(_has_unknown, value)) if isinstance(value, list) else isinstance(value, Unknown)
+    return any(map(_has_unknown, value)) if isinstance(value, list) else isinstance(value, UnknownValue)
 
 
 def _indent(width: int, text: str) -> str:
@@ -208,10 +208,10 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "split": lambda between, text: text.split(between),
     "startswith": lambda text, start: text.startswith(start),
     "tobool": lambda value: {"true": True, "false": False}[_shown(value)],
-    "tolist": lambda values: values if isinstance(values, Unknown) else list(values),
+    "tolist": lambda values: values if isinstance(values, UnknownValue) else list(values),
     "tomap": lambda values: values,
     "tonumber": lambda value: float(value) if "." in _shown(value) else int(value),
-    "toset": lambda values: values if isinstance(values, Unknown) else _unique(list(values)),
+    "toset": lambda values: values if isinstance(values, UnknownValue) else _unique(list(values)),
     "tostring": _shown,
     "trim": lambda text, cut: text.strip(cut),
     "trimprefix": lambda text, cut: text.removeprefix(cut),

@@ -1,6 +1,6 @@
 """Values of OpenTofu expressions, as far as files alone tell them.
 
-A value is what JSON has, or ``Unknown``. A text of which a part is not known has a mark in that part's place
+A value is what JSON has, or ``UnknownValue``. A text of which a part is not known has a mark in that part's place
 (``repo.go_template.unknown_values``), so that the YAML around it can be read all the same.
 """
 
@@ -13,7 +13,7 @@ from firstlight.model.place import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownValue:
     """A value that only a run knows."""
 
     source: str

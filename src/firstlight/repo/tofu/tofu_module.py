@@ -12,7 +12,7 @@ from firstlight.repo import work_tree
 from firstlight.repo.tofu import hcl_syntax
 from firstlight.repo.tofu.hcl_evaluator import Evaluator, Scope
 from firstlight.repo.tofu.hcl_syntax import HclBlock
-from firstlight.repo.tofu.hcl_values import Node, Unknown
+from firstlight.repo.tofu.hcl_values import Node, UnknownValue
 from firstlight.repo.work_tree import WorkTree
 
 ENDINGS = (".tf", ".tofu")
@@ -113,7 +113,7 @@ class TofuModule:
             elif "default" in block.attributes:
                 self._values[name] = self.value(block, "default")
             else:
-                self._values[name] = Unknown(f"var.{name}", f"no file of the repo gives {name} a value")
+                self._values[name] = UnknownValue(f"var.{name}", f"no file of the repo gives {name} a value")
         return self._values[name]
 
     def _files_of_values(self) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from firstlight.model.place import Place
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.talos import document_kinds
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
-from firstlight.repo.talos.config_facts import Fact, is_address
+from firstlight.repo.talos.config_facts import StatedFact, is_address
 from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, configs_of_document
 from firstlight.repo.tofu import tofu_module
 from firstlight.repo.tofu.hcl_syntax import HclBlock
-from firstlight.repo.tofu.hcl_values import EncodedYaml, FileText, HclDocument, Unknown, line_of
+from firstlight.repo.tofu.hcl_values import EncodedYaml, FileText, HclDocument, UnknownValue, line_of
 from firstlight.repo.tofu.tofu_module import TofuModule
 from firstlight.repo.work_tree import WorkTree
 
@@ -123,12 +123,12 @@ def _is_for_one(part: _Part) -> str:
     return str(each["key"]) if isinstance(each, Mapping) else ""
 
 
-def _facts(part: _Part) -> Iterator[Fact]:
+def _facts(part: _Part) -> Iterator[StatedFact]:
     for field, name in _FACTS.items():
         node = part.block.attributes.get(name)
         value = part.module.text(part.block, name, **part.names)
         if node is not None and value:
-            yield Fact(field, value, Place(part.block.path, line_of(node)))
+            yield StatedFact(field, value, Place(part.block.path, line_of(node)))
 
 
 def _applied(part: _Part) -> Iterator[tuple[Machine, list[ConfigDocument], list[Diagnostic]]]:
@@ -169,7 +169,7 @@ def _patches(
     found: list[ConfigDocument] = []
     unread: list[Diagnostic] = []
     for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, Unknown):
+        if isinstance(each, UnknownValue):
             unread.append(_unread(block, name, f"{each.source} is not known: {each.reason}"))
         else:
             documents = list(_documents(module, each, block))
