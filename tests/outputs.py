@@ -14,6 +14,7 @@ import pytest
 
 from firstlight.cli import output, output_form
 from firstlight.commands.schema import output_schemas
+from firstlight.document import diagnostic_cards
 
 SCHEMAS = "schema"
 """The one command whose answer is a schema itself."""
@@ -63,6 +64,9 @@ def check(name: str, text: str) -> None:
     """
     answer = json.loads(text)
     if validator(name).is_valid(answer):
+        # Rules of a team have codes of their own.
+        unknown = set() if name == "audit" else set(_codes(answer)) - set(diagnostic_cards.cards())
+        assert not unknown, f"firstlight {name} prints diagnostics whose codes have no card: {sorted(unknown)}"
         return
     # Of several shapes the one is meant whose fields it has.
     schema = closed(output_schemas.schema(name))
@@ -74,6 +78,17 @@ def check(name: str, text: str) -> None:
         )
     nearest = "\n".join(min(problems, key=len)[:10])
     raise AssertionError(f"firstlight {name} --output json is not as its output_form.py declares it:\n{nearest}")
+
+
+def _codes(answer: Any) -> Iterator[str]:
+    """The codes of all diagnostics in an answer."""
+    match answer:
+        case dict():
+            if output_form.DiagnosticData.__annotations__.keys() <= answer.keys():
+                yield answer["code"]
+            yield from (code for each in answer.values() for code in _codes(each))
+        case list():
+            yield from (code for each in answer for code in _codes(each))
 
 
 def asked() -> str:

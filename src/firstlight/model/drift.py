@@ -43,6 +43,8 @@ class Drifted:
     fields: tuple[FieldDifference, ...] = ()
     owner: str = ""
     """Who is to keep it as Git has it: ``flux (Kustomization flux-system/apps)``."""
+    is_paused: bool = False
+    """Whether a mark on it keeps its engine away."""
 
     @property
     def is_beside(self) -> bool:

@@ -25,6 +25,8 @@ class FoundationSecret:
     """Empty for every cluster."""
     places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     """Where each key is declared, where it is."""
+    brought: Place | None = None
+    """What brings it today, or may bring it: a template of bootstrap, a policy, something that was not read."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -199,8 +199,9 @@ def judged(
     if shown:
         says = told_changes(shown, wanted.manager)
         if held := pauses(wanted, live):
-            says = f"{says}; {held[0][-1].removeprefix('f:')} {AWAY}"
-        return Judgement(_drifted(wanted, DriftKind.CHANGED, says, shown), count)
+            says = f"{says}; {held[0][-1].removeprefix('f:')} on it keeps the engine away"
+        drifted = _drifted(wanted, DriftKind.CHANGED, says, shown)
+        return Judgement(dataclasses.replace(drifted, is_paused=bool(held)), count)
     if says := _strange_mark(wanted, value, live) or (_UNMARKED.format(wanted.owner) if kept else ""):
         return Judgement(_drifted(wanted, DriftKind.WRONG_OWNER, says), count)
     taken = [each for each in _not_owned(wanted, value, live, after) if not _is_ignored(each, ignored, value, live)]
@@ -337,8 +338,6 @@ def _drifted(wanted: WantedObject, difference: DriftKind, says: str, fields: Ite
 # How differences of fields are told: values as short JSON, and whose they are.
 
 
-AWAY = "on it keeps the engine away"
-"""What is said of a mark by which an object keeps its engine from it."""
 LONGEST_VALUE = 200
 """Characters of a value that are shown."""
 

@@ -267,6 +267,12 @@ def foundation_problems(known: ClusterFacts) -> Iterator[Diagnostic]:
             continue
         keys = f" ({', '.join(empty)})" if empty else ""
         name = f"{secret.namespace}/{secret.name}"
+        if secret.brought is not None:
+            message = (
+                f"the content of the Secret {name}{keys} is not known: {secret.brought} brings it, or may bring it"
+            )
+            yield Diagnostic.unknown("secret-content-unread", message, at=secret.place, subject=name)
+            continue
         yield Diagnostic(
             code="secret-without-reference",
             # What is only inferred is created today by somebody's script or hand.

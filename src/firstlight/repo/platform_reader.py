@@ -13,7 +13,7 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.repo import argocd, flux, helmfile, scripts, talos
+from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
@@ -60,7 +60,7 @@ def _read(tree: WorkTree) -> Platform:
         engine=max(set(engines), key=engines.count) if engines else None,
         clusters=joined.clusters,
         components=components,
-        secrets=declared_changes.secrets(declaration) if declaration else inferred_foundation(components),
+        secrets=declared_changes.secrets(declaration) if declaration else inferred_foundation(components, tree),
         unreached=tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place)),
         diagnostics=tuple(sorted(_unanswered(said, joined.clusters))),
         declared=declaration.place() if declaration else None,
@@ -164,23 +164,15 @@ def rare_garbage_collection() -> Iterator[None]:
 
 
 _KEYS = re.compile(r"--from-(?:literal|file)[= ]([A-Za-z0-9._-]+)=")
-_MAKERS = {"Secret", "ExternalSecret", "SealedSecret", "OnePasswordItem", "PushSecret", "Certificate"}
 
 
-def inferred_foundation(components: Sequence[Component]) -> tuple[FoundationSecret, ...]:
+def inferred_foundation(components: Sequence[Component], tree: WorkTree) -> tuple[FoundationSecret, ...]:
     """What must exist before an operator can fetch the rest; where from is for people to say."""
     found: dict[tuple[str, str, str], FoundationSecret] = {}
-    brought = {
-        (each.cluster, made.namespace, made.name)
-        for each in components
-        for origin in each.origins
-        if origin.side == Side.GITOPS
-        for made in origin.objects
-        if made.kind in _MAKERS
-    }
+    sources = secret_sources.SecretSources(tree, components)
     for cluster, need in _needs(components):
         key = (cluster, need.namespace, need.name)
-        if key in brought:
+        if sources.made(*key, by=need.place):
             continue
         before = found.get(key)
         keys = [*(before.data if before else ()), *(need.keys or _usual(need))]
@@ -192,7 +184,15 @@ def inferred_foundation(components: Sequence[Component]) -> tuple[FoundationSecr
             why=before.why if before else need.why,
             cluster=cluster,
         )
-    return tuple(found[key] for key in sorted(found))
+    return tuple(_with_source(found[key], sources) for key in sorted(found))
+
+
+def _with_source(secret: FoundationSecret, sources: secret_sources.SecretSources) -> FoundationSecret:
+    """A Secret with what brings it today, and the references that its template has."""
+    source = sources.brought(secret.cluster, secret.namespace, secret.name)
+    if source is None:
+        return secret
+    return dataclasses.replace(secret, data={**secret.data, **source.references}, brought=source.place)
 
 
 def _usual(need: SecretNeed) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ OTHERS = {
     "repo/secrecy/secret_text.py": "parameters of URLs",
     "repo/secrecy/clear_secrets.py": "placeholders",
     "commands/audit/checks/bootstrap_steps.py": "names of files",
-    "commands/doctor/error_messages.py": "messages of servers",
+    "gates/causes/message_codes.py": "messages of servers",
     "commands/doctor/rules/missing_secrets.py": "messages of servers",
 }
 """Modules with an expression that has several words for secrets as alternatives, and what it is for."""

@@ -153,7 +153,8 @@ def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
         "error latin-?.yaml name-not-printable: left out: its name cannot be printed",
         "error line?break.yaml name-not-printable: left out: its name cannot be printed",
         "error pipe file-not-regular: left out: neither a file nor a directory",
-        "unknown other repo-in-repo-not-read: left out: a Git repository of its own, whose files belong to another repository",
+        "unknown other repo-in-repo-not-read: left out: a Git repository of its own, "
+        "whose files belong to another repository",
     ]
 
 

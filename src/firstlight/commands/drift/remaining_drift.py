@@ -8,7 +8,6 @@ from firstlight.engines import adapters
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind
 from firstlight.model.owner import ObjectOwner
-from firstlight.ownership import drift_judgement
 from firstlight.ownership.drift_judgement import WantedObject
 
 _MANY = 3
@@ -49,7 +48,7 @@ def advice(
         if mine is None or each.difference not in (DriftKind.CHANGED, DriftKind.MISSING):
             continue
         match answers.get(mine.owner):
-            case CorrectionAnswer.DONE if drift_judgement.AWAY in each.says:
+            case CorrectionAnswer.DONE if each.is_paused:
                 found[f"take away what keeps the engine from {each.id}, as is said above, then again"] = None
             case CorrectionAnswer.DONE if [one.path for one in each.fields if not one.manager and not one.wanted] == [
                 _SCALED

@@ -7,10 +7,10 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.commands.doctor import error_messages
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import adapters
 from firstlight.engines.adapter import EngineAdapter
+from firstlight.gates.causes import message_codes
 from firstlight.model.cluster import Cluster
 from firstlight.model.override import EmergencyPath, EmergencyRoute
 
@@ -78,8 +78,8 @@ async def _unfetched(adapter: EngineAdapter, client: kube.Client) -> str:
             if text(condition, "type") == failure.condition and text(condition, "status") in ("", "True"):
                 name = f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
                 said = text(condition, "message")
-                code = "" if failure.is_only_git else error_messages.git_code(said)
+                code = "" if failure.is_only_git else message_codes.git_code(said)
                 if failure.is_only_git or code:
-                    why = error_messages.REPOSITORY_MESSAGES[code] if code else said
+                    why = message_codes.REPOSITORY_MESSAGES[code] if code else said
                     return failure.words.format(name=name, why=why)
     return ""

@@ -58,7 +58,8 @@ secrets:
 
     assert declaration is None
     assert problems == [
-        "field-wrong firstlight.yaml:1:1: apiVersion must be firstlight.dev/v1alpha1 | Did you mean firstlight.dev/v1alpha1?",
+        "field-wrong firstlight.yaml:1:1: apiVersion must be firstlight.dev/v1alpha1"
+        " | Did you mean firstlight.dev/v1alpha1?",
         "field-unknown firstlight.yaml:4:3: metadata.nam is no field | Did you mean name?",
         "field-missing firstlight.yaml:3:1: metadata.name is missing | Write name: …",
         "field-missing firstlight.yaml:8:9: clusters.infra.machines[0].address is missing | Write address: 10.0.0.11",

@@ -12,6 +12,7 @@ from firstlight.model import flux_names
 from firstlight.model.component import Side, SourceForm
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
+from firstlight.model.source import RemoteSource, Unresolved
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
@@ -28,11 +29,12 @@ def kinds_together(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Objects in one Kustomization with the chart that brings their kinds: neither is ever applied."""
     for order in apply_order.order_of(scene):
         brought = apply_order.suppliers_of_kinds(scene, order.cluster)
+        doubtful = _perhaps_before(scene, order.cluster)
         for name, (_, origin) in order.all.items():
             below = order.below(name)
             beside: dict[str, list[AppliedObject]] = defaultdict(list)
             for item in _own(order, name):
-                others = _others(item, brought)
+                others = _others(item, brought) if item.object.id.group not in doubtful else ()
                 if others and all(apply_order.bringer(each) in below and each.id != origin.id for _, each in others):
                     beside[item.object.id.group].append(item)
             for group, items in beside.items():
@@ -94,14 +96,45 @@ def unordered(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             *(f"cert-manager.io/{each}" for each in apply_order.ISSUERS),
         )
         elsewhere = _made(scene, order.cluster)
+        doubtful = _perhaps_before(scene, order.cluster)
         for name in order.all:
             needs: dict[str, Needed] = {}
+            unread = _comes_after_unread(order, name)
             for item in _own(order, name):
-                for need in (*_kind(item, kinds), *_referred(item, named), *_namespace(item, named, elsewhere)):
+                is_early = unread or item.object.id.group in doubtful
+                for need in (
+                    *(() if is_early else _kind(item, kinds)),
+                    *_referred(item, named),
+                    *_namespace(item, named, elsewhere),
+                ):
                     if _is_late(order, name, need[0]) and need[3] >= needs.get(need[0], need)[3]:
                         needs[need[0]] = need
             if needs:
                 yield _unordered(rule, scene, order, name, needs)
+
+
+def _perhaps_before(scene: PlatformView, cluster: str) -> frozenset[str]:
+    """The groups whose kinds may be there before Flux is, though nothing says that they are in this cluster.
+
+    Where a cluster has no bootstrap of its own in the repo, one that is told apart from it may still be its own.
+    """
+    if scene.facts[cluster].bootstrap:
+        return frozenset()
+    return frozenset(
+        group
+        for other in scene.platform.clusters
+        if other.name != cluster
+        for group, suppliers in apply_order.suppliers_of_kinds(scene, other.name).items()
+        if any(cluster_facts.in_bootstrap(component) for component, _ in suppliers)
+    )
+
+
+def _comes_after_unread(order: KustomizationOrder, name: str) -> bool:
+    """Whether it waits for a Kustomization whose objects are not in this repo, and which may bring any kind."""
+    before = (order.all[each][1] for each in order.before(name) if each in order.all)
+    return any(
+        each.form is SourceForm.KUSTOMIZATION and isinstance(each.source, RemoteSource | Unresolved) for each in before
+    )
 
 
 def _is_late(order: KustomizationOrder, name: str, other: str) -> bool:

@@ -9,6 +9,7 @@ from firstlight.document.within import mapping, text
 from firstlight.engines import engine_directives
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.move import MoveRequest, Seat
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
@@ -74,9 +75,10 @@ def move_differences(
     ):  # fmt: skip
         if _placeless(one_side) != _placeless(other_side):
             yield f"a {word} would be another"
-    known = {(each.place.path, each.message) for each in before.diagnostics}
+    known = {(each.place.path, each.code, each.message) for each in before.diagnostics}
     for diagnostic in after.diagnostics:
-        if diagnostic.severity == "error" and (diagnostic.place.path, diagnostic.message) not in known:
+        is_known = (diagnostic.place.path, diagnostic.code, diagnostic.message) in known
+        if diagnostic.severity is Severity.ERROR and not is_known:
             yield f"{diagnostic.place}: {diagnostic.message}"
 
 

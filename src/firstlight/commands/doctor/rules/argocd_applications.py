@@ -8,6 +8,7 @@ from firstlight.commands.doctor import engine_state, error_messages, symptoms
 from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
+from firstlight.gates.causes import message_codes
 from firstlight.model import argocd_names
 from firstlight.model.diagnostic import Evidence
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
@@ -50,10 +51,8 @@ def _compared(value: Mapping[str, Any], complaint: Mapping[str, Any]) -> Symptom
     """What Argo CD cannot compare: a repository is told once, whoever uses it."""
     said, name = text(complaint, "message"), name_of(value)
     shown = symptoms.evidence(f"{name}, status.conditions", f"{text(complaint, 'type')}: {said}")
-    code = next((code for pattern, code in _BUILDING if re.search(pattern, said)), "") or error_messages.apply_code(
-        said
-    )
-    git = error_messages.git_code(said) if not code else ""
+    code = next((code for pattern, code in _BUILDING if re.search(pattern, said)), "") or message_codes.apply_code(said)
+    git = message_codes.git_code(said) if not code else ""
     since = conditions.moment(text(complaint, "lastTransitionTime"))
     needs = symptoms.names(
         error_messages.needs_of_repository(said),
@@ -65,7 +64,7 @@ def _compared(value: Mapping[str, Any], complaint: Mapping[str, Any]) -> Symptom
         return symptoms.symptom(
             code=git,
             subject=f"repository {_url(value)}",
-            message=f"{_url(value)}: {error_messages.REPOSITORY_MESSAGES[git]}",
+            message=f"{_url(value)}: {message_codes.REPOSITORY_MESSAGES[git]}",
             evidence=(shown,),
             next=_next(git, value),
             since=since,
@@ -115,7 +114,7 @@ def _synced(value: Mapping[str, Any], scene: ClusterObservation) -> Symptom | No
         bad = hooks or [each for each in results if text(each, "status") == "SyncFailed"]
         shown += [symptoms.evidence(f"{name}, {_object(each)}", text(each, "message")) for each in bad[:2]]
         words = " ".join([said, *(text(each, "message") for each in bad)])
-        code = "hook-failed" if hooks else error_messages.apply_code(words) or "sync-failed"
+        code = "hook-failed" if hooks else message_codes.apply_code(words) or "sync-failed"
         told = (
             f"its hook {_object(hooks[0])} failed"
             if hooks

@@ -8,6 +8,7 @@ from firstlight.commands.doctor import engine_state, error_messages, symptoms
 from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
+from firstlight.gates.causes import message_codes
 from firstlight.model import flux_names, helm_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
@@ -32,7 +33,7 @@ def failing_releases(scene: ClusterObservation) -> Iterator[Symptom]:
             continue
         code = next((code for pattern, code in _SAYINGS if re.search(pattern, said)), "") or _REASONS.get(reason, "")
         stalled = text(conditions.condition(value, "Stalled"), "reason") in ("RetriesExceeded", "MissingRollbackTarget")
-        code = code or error_messages.apply_code(said) or ("helm-exhausted" if stalled else "helm-failed")
+        code = code or message_codes.apply_code(said) or ("helm-exhausted" if stalled else "helm-failed")
         shown = [symptoms.of_condition(value, "Ready")]
         if stalled:
             shown.append(symptoms.of_condition(value, "Stalled"))
@@ -89,7 +90,7 @@ def _says(code: str, value: Mapping[str, Any], said: str) -> str:
             return f"it failed and is not tried again: {told}"
         case "source-waits":
             chart = re.search(r"HelmChart '[^']+' is not ready: (.*)", said)
-            why = error_messages.REPOSITORY_MESSAGES.get(error_messages.chart_code(chart[1]), "") if chart else ""
+            why = message_codes.REPOSITORY_MESSAGES.get(message_codes.chart_code(chart[1]), "") if chart else ""
             return f"its chart is not there{f': {why}' if why else ''}"
         case "values-error":
             return f"its values cannot be used: {told}"

@@ -8,6 +8,7 @@ from firstlight.commands.doctor import engine_state, error_messages, symptoms
 from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, text
+from firstlight.gates.causes import message_codes
 from firstlight.model import flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
@@ -24,10 +25,10 @@ def failing_sources(scene: ClusterObservation) -> Iterator[Symptom]:
     """Sources that are not Ready by their own word."""
     for value, reason, said in engine_state.failing(scene, *engine_state.SOURCES):
         kind, space = text(value, "kind"), text(value, "metadata", "namespace")
-        code = (error_messages.git_code if kind == flux_names.GIT_REPOSITORY else error_messages.chart_code)(
+        code = (message_codes.git_code if kind == flux_names.GIT_REPOSITORY else message_codes.chart_code)(
             said
         ) or "source-failed"
-        what = error_messages.REPOSITORY_MESSAGES.get(code, f"it cannot be fetched ({reason or 'no reason given'})")
+        what = message_codes.REPOSITORY_MESSAGES.get(code, f"it cannot be fetched ({reason or 'no reason given'})")
         secret = text(value, "spec", "secretRef", "name")
         if code.endswith("authentication") and secret and _is_absent(scene, space, secret):
             what = f"the Secret {space}/{secret} with the credentials does not exist"
@@ -108,7 +109,7 @@ def failing_kustomizations(scene: ClusterObservation) -> Iterator[Symptom]:
         if reason == "DependencyNotReady":
             continue  # told with all that depend on something
         space = text(value, "metadata", "namespace")
-        code = next((code for pattern, code in _BUILDING if re.search(pattern, said)), "") or error_messages.apply_code(
+        code = next((code for pattern, code in _BUILDING if re.search(pattern, said)), "") or message_codes.apply_code(
             said
         )
         code = code or _REASONS.get(reason, "") or "kustomization-failed"
@@ -157,16 +158,16 @@ def _says(code: str, value: Mapping[str, Any], said: str, scene: ClusterObservat
         case "source-missing":
             return f"its source {engine_state.reference(value, 'spec', 'sourceRef')} does not exist"
         case "health-check":
-            waits = ", ".join(error_messages.unready_objects(said)) or "what it applies"
+            waits = ", ".join(message_codes.unready_objects(said)) or "what it applies"
             return f"{waits} did not become ready in time"
         case "kind-missing":
-            kinds = ", ".join(error_messages.missing_kinds(said)) or "a kind"
+            kinds = ", ".join(message_codes.missing_kinds(said)) or "a kind"
             return (
                 f"the server does not know {kinds}: the CRD is not there yet, and nothing that it depends on brings it"
             )
         case "immutable-field":
             return (
-                f"{error_messages.refused_object(said) or 'an object'} has a field that cannot be "
+                f"{message_codes.refused_object(said) or 'an object'} has a field that cannot be "
                 "changed once it is there"
             )
         case "namespace-missing":
