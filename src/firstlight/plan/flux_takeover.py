@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from firstlight.document.within import mapping, number, text
+from firstlight.engines.flux import features
 from firstlight.model import flux_names, helm_names
 from firstlight.model.boundary import BoundaryStanding
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
@@ -127,6 +128,9 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
         or text(reference, "kind") not in ("", flux_names.OCI_REPOSITORY)
         or not isinstance(origin.source, ChartSource)
     ):
+        return
+    everything = (each for one in (*known.bootstrap, *known.gitops) for each in one.origins)
+    if features.gate(features.texts(everything), features.CHART_DIGEST):
         return
     version = origin.source.version
     labelled = [

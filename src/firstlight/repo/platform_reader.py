@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from firstlight.engines import adapters
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Certainty, Component, Origin, SecretNeed, Side
+from firstlight.model.component import Certainty, Component, Origin, SecretNeed, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
@@ -80,8 +81,14 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
     shell, machines, releases = scripts.read(tree), talos.read(tree), helmfile.read(tree)
     applications = argocd.read(tree, urls=[each.url for each in own.clusters if each.url])
     taken = {each.path for each in applications.clusters}
+    namespaces = {each.place: each.namespace for each in shell.origins if each.form is SourceForm.FLUX_COMMAND}
     starts = [
-        flux.FluxRoot(path=each.path, cluster=each.name, place=each.place)
+        flux.FluxRoot(
+            path=each.path,
+            cluster=each.name,
+            place=each.place,
+            namespace=namespaces.get(each.place) or flux_names.FLUX_SYSTEM,
+        )
         for part in (own, shell)
         for each in part.clusters
         if each.path and adapters.starts_from_directory(each.engine) and each.path not in taken

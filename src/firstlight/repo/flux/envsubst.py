@@ -53,6 +53,8 @@ class Expansion:
     """Variables that are not known; what depends on them stands as it was written."""
     assumed: dict[str, None] = dataclasses.field(default_factory=dict)
     """Variables that are not known, and whose defaults were taken."""
+    empty: dict[str, None] = dataclasses.field(default_factory=dict)
+    """Variables without a default that stand for nothing."""
 
 
 def expand(text: str, lookup: Lookup, budget: SubstitutionBudget | None = None) -> Expansion:
@@ -128,6 +130,8 @@ class _Parser:
         value = self._lookup(name)
         if value is None:
             self.found.unknown[name] = None
+        elif not value:
+            self.found.empty[name] = None
         return value
 
     def _expression(self) -> str | None:

@@ -1,11 +1,13 @@
 """Where a cluster's tree begins: the Kustomization that Flux is started with."""
 
 import dataclasses
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.engines.flux import features
 from firstlight.model import flux_names
 from firstlight.model.component import Origin, Phase, Side, SourceForm
 from firstlight.model.place import Place
@@ -24,6 +26,8 @@ class FluxRoot:
     path: str
     cluster: str = ""
     place: Place | None = None
+    namespace: str = flux_names.FLUX_SYSTEM
+    """Where Flux is installed; its source and first Kustomization are called so, too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +46,8 @@ class FluxStart:
     """The source of the Kustomization, where it is made with it: by the operator, or by ``flux bootstrap``."""
     components: str = ""
     """The file with Flux itself that ``flux bootstrap`` wrote beside it."""
+    instance: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    """The spec of the FluxInstance that says so."""
     is_inferred: bool = False
 
     @property
@@ -97,7 +103,12 @@ def start_of_instance(instance: Mapping[str, Any], namespace: str, place: Place)
 def _patched(resources: list[KustomizeResource], patch: Mapping[str, Any]) -> list[KustomizeResource]:
     """What the operator's own patches make of both; most are for the controllers, and do not fit here."""
     target = mapping(patch.get("target"))
-    if text(target.get("kind")) not in (flux_names.KUSTOMIZATION, flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY):
+    # The kind of a target is a pattern, as its name is.
+    kind = text(target.get("kind"))
+    try:
+        if kind and not any(re.fullmatch(kind, each.gvk.kind) for each in resources):
+            return resources
+    except re.error:
         return resources
     try:
         documents = kustomize_patches.parsed(text(patch.get("patch")))
@@ -172,3 +183,25 @@ def instance_origin(manifest: Manifest, *, cluster: str, parent: str) -> Origin:
         secrets=tuple(secret_needs.of_instance(manifest)),
         definition=manifest.value,
     )
+
+
+def is_strict(
+    start: FluxStart, components: Sequence[Manifest], instances: Mapping[str, tuple[Manifest, str]]
+) -> bool | None:
+    """Whether Flux refuses variables without a value; None where nothing says which Flux it is.
+
+    Args:
+        start: Where it begins.
+        components: The objects that ``flux bootstrap`` wrote, as they are applied.
+        instances: The FluxInstances of the cluster.
+    """
+    specs = [flux_objects.spec(manifest) for manifest, _ in instances.values()] or [start.instance]
+    written = [json.dumps(each, default=str) for each in specs]
+    written += [json.dumps(each.value, default=str) for each in components if each.id.kind == "Deployment"]
+    stated = features.gate(written, features.STRICT_SUBSTITUTION)
+    if stated is not None:
+        return stated
+    versions = [text(mapping(each.get("distribution")).get("version")) for each in specs]
+    versions += [flux_components(components, cluster="").version] if components else []
+    told = {features.is_at_least(each, features.STRICT_SINCE) for each in versions if each}
+    return told.pop() if len(told) == 1 else None

@@ -203,6 +203,7 @@ def stated_roots(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> l
                     known,
                     cluster=known.cluster or one.cluster,
                     source=known.source or one.source,
+                    instance=known.instance or one.instance,
                     components=known.components or one.components,
                 )
     return list(found.values())
@@ -214,7 +215,13 @@ def _given(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> Iterato
         if path is None:
             continue
         own = [each for each in scan.kustomizations if _path(each) == path and _is_in(each.place.path, path)]
-        manifest = own[0] if own else flux_bootstrap.synthesized(path, root.place or Place(path))
+        manifest = (
+            own[0]
+            if own
+            else flux_bootstrap.synthesized(
+                path, root.place or Place(path), namespace=root.namespace, name=root.namespace
+            )
+        )
         yield FluxStart(path, (manifest,), "it is declared so", cluster=root.cluster)
 
 
@@ -270,7 +277,7 @@ def _instance(tree: WorkTree, instance: Mapping[str, Any], namespace: str, place
         files = artifact_pushes.pushed(tree, text(spec(made[1]).get("url")))
         if files is not None and isinstance(files.tree, ArtifactTree):
             path = files.tree.repo_path(path) or path
-    yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])
+    yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1], instance=instance)
 
 
 def is_instance_release(manifest: Manifest) -> bool:

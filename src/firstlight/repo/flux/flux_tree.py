@@ -57,6 +57,8 @@ class Visited:
     objects: list[ObjectId] = dataclasses.field(default_factory=list)
     stated: list[Manifest] = dataclasses.field(default_factory=list)
     secrets: list[SecretNeed] = dataclasses.field(default_factory=list)
+    unset: dict[str, Place] = dataclasses.field(default_factory=dict)
+    """Variables without a value or a default, and where each is used first."""
 
     @property
     def id(self) -> str:
@@ -141,7 +143,22 @@ class _Follower:
         for manifest, parent in self._later:
             self._visit(manifest, parent)
         self._reached.diagnostics.update(self._trees.diagnostics)
+        self._note_unset()
         return self._reached
+
+    def _note_unset(self) -> None:
+        """Say which variables have neither a value nor a default: Flux refuses them since 2.9."""
+        unset = [each for each in self._reached.kustomizations.values() if each.unset]
+        strict = flux_bootstrap.is_strict(self._start, self._reached.engine, self._reached.instances) if unset else None
+        for visited in unset:
+            names = ", ".join(f"${{{name}}}" for name in [*visited.unset][:5])
+            more = f" and {len(visited.unset) - 5} more" if len(visited.unset) > 5 else ""
+            what = "Flux refuses to build it" if strict else "nothing stands in their place"
+            since = "" if strict else "; Flux 2.9 and later refuse to build it"
+            message = f"{called(visited.manifest)}: {names[:300]}{more} without a value or a default: {what}{since}"
+            say = Diagnostic.error if strict else Diagnostic.warning
+            fix = "set the variable, give it a default, or write $${ where it is not meant for Flux"
+            self._note(say("flux-variable-unset", message, at=next(iter(visited.unset.values())), fix=fix))
 
     def _late(self) -> bool:
         """Take up what had to wait for objects that are reached by now; tell whether there is more to follow."""
@@ -350,6 +367,9 @@ class _Follower:
             else:
                 unknown.unknown.update(done.unknown)
                 unknown.assumed.update(done.assumed)
+                for name in done.empty:
+                    if name not in visited.variables.values:
+                        visited.unset.setdefault(name, manifest.place)
                 if done.value is not manifest.value:
                     manifest = Manifest(done.value, manifest.place, manifest.document, manifest.steps)
         return flux_kustomizations.with_common_metadata(manifest, own)

@@ -185,6 +185,8 @@ class Substituted:
     value: Any
     unknown: dict[str, None] = dataclasses.field(default_factory=dict)
     assumed: dict[str, None] = dataclasses.field(default_factory=dict)
+    empty: dict[str, None] = dataclasses.field(default_factory=dict)
+    """Variables without a default that stand for nothing."""
     budget: SubstitutionBudget = dataclasses.field(default_factory=SubstitutionBudget)
     """How much variables may stand for."""
 
@@ -241,6 +243,7 @@ def _expanded(text: str, lookup: Lookup, found: Substituted) -> str:
     expansion = envsubst.expand(text, lookup, found.budget)
     found.unknown.update(expansion.unknown)
     found.assumed.update(expansion.assumed)
+    found.empty.update(expansion.empty)
     return expansion.text
 
 
