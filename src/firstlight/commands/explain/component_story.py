@@ -5,7 +5,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from firstlight.commands.explain import chain, glossary, occurrences, reasons, repo_facts
+from firstlight.commands.explain import chain, glossary, reasons, repo_facts
 from firstlight.commands.explain.explanation import (
     ExplainInput,
     Explanation,
@@ -85,7 +85,7 @@ def explanation(scene: ExplainInput, component: Component) -> Explanation:
 
 def word_of(component: Component) -> GlossaryWord | None:
     """The word of the glossary that speaks of a component itself."""
-    return None if component.part_of else glossary.of_names(occurrences.names(component))
+    return None if component.part_of else glossary.of_names(glossary.names(component))
 
 
 def _role_word(component: Component) -> GlossaryWord | None:

@@ -9,7 +9,7 @@ from firstlight import errors
 from firstlight.cli import output, which_repo
 from firstlight.commands.decide import graph_factors, team_rules
 from firstlight.commands.decide.rule_book import RuleBook
-from firstlight.commands.explain import chain, codes, component_story, glossary, occurrences, text, topics
+from firstlight.commands.explain import chain, codes, component_story, glossary, text, topics
 from firstlight.commands.explain.explanation import (
     ExplainInput,
     Explanation,
@@ -193,7 +193,7 @@ def _word(name: str, scene: ExplainInput, told: set[str]) -> Iterator[Explanatio
 def of_word(word: GlossaryWord, scene: ExplainInput) -> Explanation:
     """One word, with what of it is in the repo."""
     parts = [ExplanationPart(name="what", sentences=(Sentence(text=word.says),))]
-    if found := occurrences.sentences(scene, word.here):
+    if found := glossary.sentences(scene, word.here):
         parts.append(ExplanationPart(name="here", sentences=found))
     return Explanation(sort=ExplanationKind.WORD, name=word.word, parts=tuple(parts), see=word.see)
 

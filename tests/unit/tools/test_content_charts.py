@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.tools import chart_package, content_entry
+from firstlight.tools import content, content_entry
 
 METADATA = """apiVersion: v2
 name: tiny
@@ -53,7 +53,7 @@ def test_sets_what_a_release_sets_and_leaves_the_rest(
     made = write(tmp_path)
     before = yaml.safe_load(METADATA)
 
-    chart_package.fill_chart(made, content_entry.ContentChart("tiny", **settings))  # type: ignore[arg-type]
+    content.fill_chart(made, content_entry.ContentChart("tiny", **settings))  # type: ignore[arg-type]
 
     text = (made / "Chart.yaml").read_text()
     assert yaml.safe_load(text) == {k: v for k, v in (before | changed).items() if k not in gone}
@@ -63,7 +63,7 @@ def test_sets_what_a_release_sets_and_leaves_the_rest(
 def test_sets_a_version_that_was_not_there(tmp_path: Path) -> None:
     made = write(tmp_path, "name: tiny\nversion: 1.0.0\n")
 
-    chart_package.fill_chart(made, content_entry.ContentChart("tiny", app_version="v1"))
+    content.fill_chart(made, content_entry.ContentChart("tiny", app_version="v1"))
 
     assert yaml.safe_load((made / "Chart.yaml").read_text())["appVersion"] == "v1"
 
@@ -73,7 +73,7 @@ def test_packs_the_same_bytes_whenever_and_wherever_it_is(tmp_path: Path) -> Non
     (other / "Chart.yaml").touch()
     (other / "templates/a.yaml").chmod(0o600)
 
-    first, second = chart_package.pack_chart(one), chart_package.pack_chart(other)
+    first, second = content.pack_chart(one), content.pack_chart(other)
 
     assert first.name == "tiny-v0.0.0.tgz"
     assert first.read_bytes() == second.read_bytes()
@@ -87,9 +87,9 @@ def test_packs_the_same_bytes_whenever_and_wherever_it_is(tmp_path: Path) -> Non
 @pytest.mark.parametrize("metadata", ["name: tiny\n", "version: 1.0.0\n", "name: other\nversion: 1.0.0\n"])
 def test_refuses_to_pack_what_does_not_say_what_it_is(tmp_path: Path, metadata: str) -> None:
     with pytest.raises(errors.ToolError, match=r"tiny/Chart\.yaml is of the chart"):
-        chart_package.pack_chart(write(tmp_path, metadata))
+        content.pack_chart(write(tmp_path, metadata))
 
 
 def test_a_directory_without_a_chart_is_said(tmp_path: Path) -> None:
     with pytest.raises(errors.ToolError, match="is not a chart"):
-        chart_package.fill_chart(tmp_path, content_entry.ContentChart("tiny"))
+        content.fill_chart(tmp_path, content_entry.ContentChart("tiny"))

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.tools import chart_package, content_entry
+from firstlight.tools import content, content_entry
 from tests.unit.tools import tiny_module
 
 CRDS = content_entry.ContentCrds(
@@ -14,7 +14,7 @@ CRDS = content_entry.ContentCrds(
 def test_each_definition_becomes_a_template_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "bundle.yaml").write_text(tiny_module.FILES["deploy/crds.yaml"])
 
-    written = chart_package.write_crds(CRDS, root=tmp_path)
+    written = content.write_crds(CRDS, root=tmp_path)
 
     assert [path.relative_to(tmp_path).as_posix() for path in written] == [
         "chart/templates/crds/big.yaml",
@@ -37,4 +37,4 @@ def test_a_bundle_with_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bundle.yaml").write_text("apiVersion: v1\nkind: ConfigMap\n")
 
     with pytest.raises(errors.ToolError, match="defines no kind"):
-        chart_package.write_crds(CRDS, root=tmp_path)
+        content.write_crds(CRDS, root=tmp_path)
