@@ -18,7 +18,7 @@ def wrong(text: str) -> list[str]:
         rule_files.alone([("rules/z.yaml", books.TREES.encode()), ("rules/a.yaml", text.encode())])
     for each in raised.value.diagnostics:
         assert str(each.place) in raised.value.message
-    return [f"{each.place}: {each.message} | {each.fix}" for each in raised.value.diagnostics]
+    return [f"{each.place}: {each.code}: {each.message} | {each.fix}" for each in raised.value.diagnostics]
 
 
 def test_a_teams_rules_come_first_and_take_the_place_of_those_of_the_same_id() -> None:
@@ -56,43 +56,61 @@ def test_the_schema_takes_what_is_right() -> None:
 
 
 MISTAKES = [
-    (RULE + ", ¦riks: low}", "rules[0].riks is no field | Did you mean risk?"),
-    ("¦{id: a, side: none, risk: low, why: x, when: [{}]}", "rules[0].title is missing | Write title: …"),
+    (RULE + ", ¦riks: low}", "field-unknown: rules[0].riks is no field | Did you mean risk?"),
+    (
+        "¦{id: a, side: none, risk: low, why: x, when: [{}]}",
+        "field-missing: rules[0].title is missing | Write title: …",
+    ),
     (
         RULE.replace("risk: low", "¦risk: hihg") + "}",
-        "rules[0].risk must be critical, high, low or medium | Did you mean high?",
+        "field-wrong: rules[0].risk must be critical, high, low or medium | Did you mean high?",
     ),
-    (RULE + ", ¦words: one}", "rules[0].words must be a list (- item) | Write [one]."),
-    (RULE + ", words: [¦1]}", 'rules[0].words[0] must be a text | Write it in quotes: "1".'),
-    (RULE + ", criteria: [¦network]}", "there is no criterion network | There is network-foundation."),
-    (RULE + ", checks: [¦syntacs]}", "there is no check syntacs | Did you mean syntax?"),
-    (RULE + ", ¦procedure: gitop}", "there is no procedure gitop | Did you mean gitops?"),
-    (RULE + ", answers: {¦restarts: true}}", "there is no question restarts | Did you mean restart?"),
-    (RULE.replace("tooling", "¦toolin") + "}", "there is no 'toolin' of matter | Did you mean tooling?"),
+    (RULE + ", ¦words: one}", "field-wrong: rules[0].words must be a list (- item) | Write [one]."),
+    (RULE + ", words: [¦1]}", 'field-wrong: rules[0].words[0] must be a text | Write it in quotes: "1".'),
+    (
+        RULE + ", criteria: [¦network]}",
+        "rule-name-unknown: there is no criterion network | There is network-foundation.",
+    ),
+    (RULE + ", checks: [¦syntacs]}", "rule-name-unknown: there is no check syntacs | Did you mean syntax?"),
+    (RULE + ", ¦procedure: gitop}", "rule-name-unknown: there is no procedure gitop | Did you mean gitops?"),
+    (
+        RULE + ", answers: {¦restarts: true}}",
+        "rule-name-unknown: there is no question restarts | Did you mean restart?",
+    ),
+    (
+        RULE.replace("tooling", "¦toolin") + "}",
+        "rule-name-unknown: there is no 'toolin' of matter | Did you mean tooling?",
+    ),
     (
         RULE.replace("matter: [tooling]", "kinds: [¦Secret]") + "}",
-        "'Secret' is no kind | Write */Secret for any group, /Secret for Kubernetes' own.",
+        "rule-kind-wrong: 'Secret' is no kind | Write */Secret for any group, /Secret for Kubernetes' own.",
     ),
     (
         RULE.replace("matter: [tooling]", "paths: [¦a..b]") + "}",
-        "'a..b' is no way to a field: '.b' begins with no step | "
+        "rule-path-wrong: 'a..b' is no way to a field: '.b' begins with no step | "
         "Write such as spec.template.*.image; a step with a dot in it in double quotes.",
     ),
     (
         RULE.replace("matter: [tooling]", "bump: [major], ¦whole: true") + "}",
-        "an object as a whole has no path, value or version | Leave one of them out.",
+        "rule-whole-with-fields: an object as a whole has no path, value or version | Leave one of them out.",
     ),
     (
         RULE.replace("matter: [tooling]", 'paths: [¦"**.a.**.a.**.a.**.a.**.a.**.a.**"]') + "}",
-        "there are more stars in it than can be tried in time | Write two that have at most 6.",
+        "rule-pattern-too-slow: there are more stars in it than can be tried in time | Write two that have at most 6.",
     ),
-    ("¦{id: a, title: A, side: none, risk: low, why: x}", "nothing leads to the rule a | Write when: or words:."),
+    (
+        "¦{id: a, title: A, side: none, risk: low, why: x}",
+        "rule-never-fits: nothing leads to the rule a | Write when: or words:.",
+    ),
     (
         RULE.replace("id: mine", "¦id: My Rule") + "}",
-        "'My Rule' is no id | Write lower-case letters, digits and hyphens.",
+        "field-name-wrong: 'My Rule' is no id | Write lower-case letters, digits and hyphens.",
     ),
-    (RULE + "}\n- " + RULE.replace("id", "¦id", 1) + "}", "there are two with the id mine | Give one of them another."),
-]  # fmt: skip
+    (
+        RULE + "}\n- " + RULE.replace("id", "¦id", 1) + "}",
+        "rule-id-twice: there are two with the id mine | Give one of them another.",
+    ),
+]
 
 
 @pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
@@ -107,27 +125,32 @@ def test_a_mistake_in_a_rule_has_its_place_and_what_to_write_instead(text: str, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rules: []\nrules: []", "2:1: rules is given twice, first in line 1; the last one counts | Keep one of them."),
-        ("rules: [\n", "2:1: a '[' or '{' is not closed before the file ends | Close it."),
-        ("- a", "1:1: the file must be a mapping (key: value) | Write a mapping (key: value)."),
+        (
+            "rules: []\nrules: []",
+            "2:1: key-given-twice: rules is given twice, first in line 1; the last one counts | Keep one of them.",
+        ),
+        ("rules: [\n", "2:1: yaml-wrong: a '[' or '{' is not closed before the file ends | Close it."),
+        ("- a", "1:1: field-wrong: the file must be a mapping (key: value) | Write a mapping (key: value)."),
         (
             "procedures:\n- {id: p, title: P, steps: [{stage: merge, text: x,\n  command: 'rm {cluster}'}]}",
-            "3:3: {cluster} stands for nothing | "
+            "3:3: rule-placeholder-unknown: {cluster} stands for nothing | "
             "There is branch, topic, fresh, undo, files, patch, asked, revert, since or mentions.",
         ),
         (
             "procedures:\n- {id: p, title: P, steps: [{stage: merge,\n  each: cluster, text: x, command: '{name}'}]}",
-            "3:27: {name} stands for nothing | "
+            "3:27: rule-placeholder-unknown: {name} stands for nothing | "
             "There is branch, topic, fresh, undo, files, patch, asked, revert, since, mentions or cluster "
             "for each cluster.",
         ),
         (
             "procedures:\n- {id: p, title: P,\n  like: [p]}",
-            "3:10: there is no other procedure p | There is gitops, bootstrap, machine, careful or emergency-cluster.",
+            "3:10: rule-name-unknown: there is no other procedure p | "
+            "There is gitops, bootstrap, machine, careful or emergency-cluster.",
         ),
         (
             "trees:\n- {id: t, title: T, questions: [{id: q, text: Q,\n  ifYes: q, ifNo: gitops}]}",
-            "3:3: 'q' leads nowhere | Write the id of a later question, or bootstrap, gitops or hybrid.",
+            "3:3: decision-tree-answer-wrong: 'q' leads nowhere | "
+            "Write the id of a later question, or bootstrap, gitops or hybrid.",
         ),
     ],
 )
@@ -136,7 +159,7 @@ def test_a_mistake_elsewhere_has_its_place_too(text: str, said: str) -> None:
 
 
 def test_an_empty_file_is_no_rules() -> None:
-    assert wrong("") == ["rules/a.yaml: it must be one document | Write one, without ---."]
+    assert wrong("") == ["rules/a.yaml: one-document-expected: it must be one document | Write one, without ---."]
 
 
 def test_all_mistakes_are_told_at_once() -> None:

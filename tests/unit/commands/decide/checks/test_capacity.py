@@ -127,6 +127,7 @@ def test_there_is_no_room_in_all() -> None:
 
     assert found.state == CheckState.FAILED
     assert "asks for 9 CPU more" in found.message
+    assert code(found) == "requests-beyond-capacity"
 
 
 def test_no_node_is_large_enough() -> None:
@@ -136,6 +137,7 @@ def test_no_node_is_large_enough() -> None:
 
     assert found.state == CheckState.FAILED
     assert "no node has that: a has 2 CPU" in found.message
+    assert code(found) == "pod-too-large"
 
 
 def test_pods_that_have_ended_take_nothing() -> None:
@@ -151,6 +153,7 @@ def test_it_fits_once_the_old_one_has_gone() -> None:
 
     assert found.state == CheckState.PERSON
     assert "once an old one has gone from a" in found.message
+    assert code(found) == "rollout-needs-room"
 
 
 def test_a_pod_on_every_node_must_fit_on_each() -> None:
@@ -163,6 +166,11 @@ def test_a_pod_on_every_node_must_fit_on_each() -> None:
     (found,) = judge(before, after, [node("a"), node("b")], [*there, pod("b", container("2.5"))])
     assert found.state == CheckState.FAILED
     assert "which b (500m CPU and 8Gi free) does not have" in found.message
+    assert code(found) == "pod-too-large"
+
+
+def code(found: CheckAnswer) -> str:
+    return found.diagnostic.code if found.diagnostic is not None else ""
 
 
 def test_no_node_takes_it() -> None:
@@ -172,6 +180,7 @@ def test_no_node_takes_it() -> None:
     assert found.message.startswith(
         "no node takes a pod of Deployment web/web: taint node-role.kubernetes.io/control-plane"
     )
+    assert code(found) == "pod-taken-by-no-node"
 
 
 def test_what_goes_needs_no_room() -> None:

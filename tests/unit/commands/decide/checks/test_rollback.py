@@ -20,9 +20,10 @@ def obj(api_version: str, kind: str, *, spec: Any = None, **more: Any) -> dict[s
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **({"spec": spec} if spec else {}), **more}
 
 
-def states(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[CheckState]:
+def answers(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[tuple[CheckState, str]]:
     one = ObjectPair(id=ObjectId.of(after or before or {}), place=Place("a.yaml", 2), before=before, after=after)
-    return [each.state for each in rollback.irreversible_pairs([one])]
+    found = rollback.irreversible_pairs([one])
+    return [(each.state, each.diagnostic.code) for each in found if each.diagnostic is not None]
 
 
 CLAIM = {"resources": {"requests": {"storage": "10Gi"}}, "storageClassName": "fast"}
@@ -32,10 +33,10 @@ VERSIONS = [{"name": "v1", "storage": True, "served": True}, {"name": "v1beta1",
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (obj("v1", "PersistentVolumeClaim", spec=CLAIM), None, [FAILED]),
-        (obj("v1", "Namespace"), None, [FAILED]),
-        (obj("apiextensions.k8s.io/v1", "CustomResourceDefinition"), None, [FAILED]),
-        (obj("postgresql.cnpg.io/v1", "Cluster"), None, [FAILED]),
+        (obj("v1", "PersistentVolumeClaim", spec=CLAIM), None, [(FAILED, "data-lost-with-object")]),
+        (obj("v1", "Namespace"), None, [(FAILED, "data-lost-with-object")]),
+        (obj("apiextensions.k8s.io/v1", "CustomResourceDefinition"), None, [(FAILED, "data-lost-with-object")]),
+        (obj("postgresql.cnpg.io/v1", "Cluster"), None, [(FAILED, "data-lost-with-object")]),
         (obj("cluster.example.org/v1", "Cluster"), None, []),
         (obj("v1", "ConfigMap"), None, []),
         (None, obj("v1", "Namespace"), []),
@@ -49,12 +50,12 @@ VERSIONS = [{"name": "v1", "storage": True, "served": True}, {"name": "v1beta1",
         (
             obj("v1", "PersistentVolumeClaim", spec=CLAIM),
             obj("v1", "PersistentVolumeClaim", spec={**CLAIM, "resources": {"requests": {"storage": "5Gi"}}}),
-            [FAILED],
+            [(FAILED, "volume-shrinks")],
         ),
         (
             obj("v1", "PersistentVolumeClaim", spec=CLAIM),
             obj("v1", "PersistentVolumeClaim", spec={**CLAIM, "resources": {"requests": {"storage": "20Gi"}}}),
-            [PERSON],
+            [(PERSON, "volume-grows")],
         ),
         (
             obj("v1", "PersistentVolumeClaim", spec=CLAIM),
@@ -64,12 +65,12 @@ VERSIONS = [{"name": "v1", "storage": True, "served": True}, {"name": "v1beta1",
         (
             obj("v1", "PersistentVolumeClaim", spec=CLAIM),
             obj("v1", "PersistentVolumeClaim", spec={**CLAIM, "storageClassName": "slow"}),
-            [FAILED],
+            [(FAILED, "immutable-field")],
         ),
         (
             obj("apps/v1", "StatefulSet", spec={"serviceName": "a", "replicas": 1}),
             obj("apps/v1", "StatefulSet", spec={"serviceName": "b", "replicas": 1}),
-            [FAILED],
+            [(FAILED, "immutable-field")],
         ),
         (
             obj("apps/v1", "StatefulSet", spec={"serviceName": "a", "replicas": 1}),
@@ -79,27 +80,27 @@ VERSIONS = [{"name": "v1", "storage": True, "served": True}, {"name": "v1beta1",
         (
             obj("apps/v1", "Deployment", spec={"selector": {"matchLabels": {"a": "b"}}}),
             obj("apps/v1", "Deployment", spec={"selector": {"matchLabels": {"a": "c"}}}),
-            [FAILED],
+            [(FAILED, "immutable-field")],
         ),
         (
             obj("storage.k8s.io/v1", "StorageClass", parameters={"pool": "a"}),
             obj("storage.k8s.io/v1", "StorageClass", parameters={"pool": "b"}),
-            [FAILED],
+            [(FAILED, "immutable-field")],
         ),
         (
             obj("postgresql.cnpg.io/v1", "Cluster", spec={"storage": {"size": "2Gi"}}),
             obj("postgresql.cnpg.io/v1", "Cluster", spec={"storage": {"size": "1Gi"}}),
-            [FAILED],
+            [(FAILED, "volume-shrinks")],
         ),
         (
             obj("v1", "ConfigMap", data={"a": "b"}, immutable=True),
             obj("v1", "ConfigMap", data={"a": "c"}, immutable=True),
-            [FAILED],
+            [(FAILED, "immutable-field")],
         ),
         (
             obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", spec={"versions": VERSIONS}),
             obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", spec={"versions": VERSIONS[:1]}),
-            [PERSON],
+            [(PERSON, "crd-version-dropped")],
         ),
         (
             obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", spec={"versions": VERSIONS}),
@@ -108,11 +109,15 @@ VERSIONS = [{"name": "v1", "storage": True, "served": True}, {"name": "v1beta1",
                 "CustomResourceDefinition",
                 spec={"versions": [{**VERSIONS[1], "storage": True}]},
             ),
-            [FAILED],
+            [(FAILED, "crd-version-dropped")],
         ),
-        (obj("kustomize.toolkit.fluxcd.io/v1", "Kustomization", spec={"prune": True}), None, [PERSON]),
+        (
+            obj("kustomize.toolkit.fluxcd.io/v1", "Kustomization", spec={"prune": True}),
+            None,
+            [(PERSON, "owner-removed-with-objects")],
+        ),
         (obj("kustomize.toolkit.fluxcd.io/v1", "Kustomization", spec={"prune": False}), None, []),
-        (obj("helm.toolkit.fluxcd.io/v2", "HelmRelease"), None, [PERSON]),
+        (obj("helm.toolkit.fluxcd.io/v2", "HelmRelease"), None, [(PERSON, "owner-removed-with-objects")]),
         (
             obj(
                 "argoproj.io/v1alpha1",
@@ -120,12 +125,14 @@ VERSIONS = [{"name": "v1", "storage": True, "served": True}, {"name": "v1beta1",
                 metadata={"finalizers": ["resources-finalizer.argocd.argoproj.io"]},
             ),
             None,
-            [PERSON],
+            [(PERSON, "owner-removed-with-objects")],
         ),
     ],
 )
-def test_objects(before: dict[str, Any] | None, after: dict[str, Any] | None, expected: list[CheckState]) -> None:
-    assert states(before, after) == expected
+def test_objects(
+    before: dict[str, Any] | None, after: dict[str, Any] | None, expected: list[tuple[CheckState, str]]
+) -> None:
+    assert answers(before, after) == expected
 
 
 def test_networks_of_a_cluster() -> None:

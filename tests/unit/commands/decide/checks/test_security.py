@@ -39,6 +39,10 @@ def added(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[C
     return security.added_exposures(one)
 
 
+def codes(found: list[CheckAnswer]) -> list[str]:
+    return [each.diagnostic.code for each in found if each.diagnostic is not None]
+
+
 @pytest.mark.parametrize(
     ("after", "state", "says"),
     [
@@ -69,6 +73,7 @@ def test_what_a_pod_may(after: dict[str, Any], state: CheckState, says: str) -> 
         assert says in found.message
         assert found.message.startswith("Deployment web/web: ")
         assert found.place == Place("web.yaml", 4)
+        assert codes([found]) == ["exposure-added"]
     assert added(after, after) == []
     assert added(after, deployment()) == []
     assert added(after, None) == []
@@ -86,6 +91,7 @@ def test_levels_of_pod_security() -> None:
         "Namespace web enforces baseline instead of restricted pods"
     ]
     assert added(namespace("baseline"), namespace())[0].state == FAILED
+    assert codes(added(namespace("baseline"), namespace())) == ["pod-security-lowered"]
     assert added(namespace("baseline"), namespace("restricted")) == []
     assert added(None, namespace()) == []
     assert added(namespace("baseline"), {**namespace("baseline"), "spec": {}}) == []
@@ -96,6 +102,10 @@ def test_policies() -> None:
         (FAILED, "NetworkPolicy web/web is removed, and allows what it forbade")
     ]
     assert [each.state for each in added(policy(), policy(ingress=[{}]))] == [PERSON]
+    assert codes([*added(policy(), None), *added(policy(), policy(ingress=[{}]))]) == [
+        "policy-removed",
+        "policy-changed",
+    ]
     assert added(None, policy()) == []
 
 
