@@ -114,6 +114,23 @@ def unordered(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 
 
 def _perhaps_before(scene: PlatformView, cluster: str) -> frozenset[str]:
+    """The groups whose kinds are there before the first Kustomization is, or may be, though nothing brings them."""
+    return _of_operator(scene, cluster) | _of_other_bootstraps(scene, cluster)
+
+
+def _of_operator(scene: PlatformView, cluster: str) -> frozenset[str]:
+    """The operator's group, where a FluxInstance syncs the cluster: it has made the first Kustomization."""
+    instances = (
+        origin
+        for component in scene.platform.components_of(cluster)
+        for origin in component.origins
+        if origin.form is SourceForm.FLUX_INSTANCE
+    )
+    is_synced = any(text(each.definition, "spec", "sync", "path") for each in instances)
+    return frozenset([flux_names.OPERATOR_GROUP]) if is_synced else frozenset()
+
+
+def _of_other_bootstraps(scene: PlatformView, cluster: str) -> frozenset[str]:
     """The groups whose kinds may be there before Flux is, though nothing says that they are in this cluster.
 
     Where a cluster has no bootstrap of its own in the repo, one that is told apart from it may still be its own.
