@@ -146,8 +146,8 @@ def secrets_reference(tree: WorkTree, files: Mapping[str, tuple[str, ...]]) -> s
     paths = [path for path, found in files.items() if SECRETS in found]
     if len(paths) != 1:
         return ""
-    is_encrypted = any(is_encrypted(each.value) for each in tree.documents(paths[0]))
-    return f"{'sops' if is_encrypted else 'file'}:{paths[0]}"
+    is_hidden = any(is_encrypted(each.value) for each in tree.documents(paths[0]))
+    return f"{'sops' if is_hidden else 'file'}:{paths[0]}"
 
 
 def has_secrets(value: Any) -> bool:
