@@ -14,7 +14,7 @@ from firstlight.model.secret import Secret
 from firstlight.render.machines import draft_sheet, schematics, talconfig_drafts
 from firstlight.render.machines.draft_sheet import DraftSheet
 from firstlight.repo.declaration import declaration_file, declaration_form
-from firstlight.repo.talos import document_kinds, exposed_secrets, loose_files, talhelper
+from firstlight.repo.talos import document_kinds, loose_files, talhelper
 from firstlight.repo.talos.loose_files import LooseFile
 from firstlight.repo.work_tree import WorkTree
 
@@ -226,5 +226,5 @@ def _has_secrets(on: DraftSheet, each: LooseFile) -> bool:
     """Whether a whole config is one: with the keys of the cluster, encrypted or not."""
     for document in each.file.documents:
         if document_kinds.of(document.value) == document_kinds.CONFIG:
-            return exposed_secrets.is_complete(document.value)
+            return document_kinds.has_secrets(document.value)
     return False

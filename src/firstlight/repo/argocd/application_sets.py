@@ -8,7 +8,7 @@ from typing import Any
 from firstlight.document import yaml_reader
 from firstlight.model import argocd_names
 from firstlight.model.diagnostic import Diagnostic, Severity
-from firstlight.repo.argocd import merge_rules, set_generators
+from firstlight.repo.argocd import definitions, set_generators
 from firstlight.repo.argocd.definitions import Definition, items, mapping, text
 from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, GeneratorFailed, GeneratorNotKnown, ReadScope
 from firstlight.repo.argocd.set_templates import SetTemplates
@@ -98,7 +98,9 @@ def _of_entry(
         if not given.sets:
             message = f"the generator {kind} of {one.name} finds nothing, so it makes no Application"
             yield Diagnostic.warning("argocd-generator-finds-nothing", message, at=place)
-        merged = merge_rules.filled(mapping(mapping(entry[kind]).get("template")), mapping(one.spec.get("template")))
+        merged = definitions.mergo_fill(
+            mapping(mapping(entry[kind]).get("template")), mapping(one.spec.get("template"))
+        )
         yield from _all_filled_in(one, merged, given, templates)
 
 
@@ -161,7 +163,7 @@ def _patched(value: Mapping[str, Any], patch: str) -> dict[str, Any]:
     read = contents.documents[0].value if contents.documents else {}
     if not isinstance(read, Mapping):
         raise GeneratorFailed("templatePatch is no mapping")
-    patched: dict[str, Any] = merge_rules.strategically_patched(value, read)
+    patched: dict[str, Any] = definitions.strategic_merge_patch(value, read)
     project = {"project": value["spec"]["project"]} if "project" in mapping(value.get("spec")) else {}
     patched["spec"] = {**mapping(patched.get("spec")), **project}
     patched["metadata"] = dict(mapping(patched.get("metadata")))

@@ -9,7 +9,7 @@ from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.source import Values
 from firstlight.repo import work_tree
-from firstlight.repo.argocd import git_urls, globs, merge_rules
+from firstlight.repo.argocd import definitions, git_urls, globs
 from firstlight.repo.argocd.application_spec import SourceSpec, has_placeholder
 from firstlight.repo.argocd.definitions import items, mapping, text
 from firstlight.repo.argocd.read_scope import COMPARISON, GeneratorNotKnown, ReadScope
@@ -61,15 +61,15 @@ def merged(given: Sequence[Values], defaults: Mapping[str, Any], scope: ReadScop
     whole = dict(defaults)
     for each in given:
         if each.inline is not None:
-            whole = merge_rules.over(whole, each.inline)
+            whole = definitions.helm_merge(whole, each.inline)
         elif each.target and each.text is not None and "[" not in each.target:
             value: Any = each.text if each.is_text else _typed(each.text)
             for step in reversed(each.target.replace("\\.", "\0").split(".")):
                 value = {step.replace("\0", "."): value}
-            whole = merge_rules.over(whole, value)
+            whole = definitions.helm_merge(whole, value)
         elif each.file and not each.target and scope.tree.is_file(each.file):
             document = next(iter(scope.tree.documents(each.file)), None)
-            whole = merge_rules.over(whole, mapping(document.value)) if document else whole
+            whole = definitions.helm_merge(whole, mapping(document.value)) if document else whole
     return whole
 
 

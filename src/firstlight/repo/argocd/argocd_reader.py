@@ -10,17 +10,15 @@ from typing import Any
 from firstlight.model import argocd_names
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.argocd import (
-    app_projects,
     application_origins,
     application_spec,
     application_tree,
     argocd_settings,
     definitions,
     directory_contents,
-    git_generator,
     git_urls,
     local_charts,
-    sync_waves,
+    set_generators,
 )
 from firstlight.repo.argocd.application_spec import SourceSpec
 from firstlight.repo.argocd.application_tree import ApplicationNode, ApplicationTree
@@ -206,7 +204,7 @@ def _evidence(one: Definition, scope: ReadScope) -> Iterator[git_urls.UrlEvidenc
             yield from _of_source(spec, specs, scope)
     elif one.kind == argocd_names.APPLICATION_SET:
         for git in _git_generators(items(one.spec.get("generators")), 0):
-            url, exists = definitions.text(git.get("repoURL")), git_generator.matches(git, scope)
+            url, exists = definitions.text(git.get("repoURL")), set_generators.git_matches(git, scope)
             if url and "{{" not in url and exists is not None:
                 yield git_urls.UrlEvidence(url, exists, lambda: one.place)
         template = dataclasses.replace(
@@ -243,7 +241,7 @@ def _git_generators(entries: Sequence[object], depth: int) -> Iterator[dict[str,
 
 def _found(followed: ApplicationTree, scope: ReadScope) -> ReaderResult:
     names, doubled = read_instances(followed.nodes)
-    ordered = sync_waves.read(followed.nodes, has_health=scope.settings.has_application_health)
+    ordered = application_origins.waves_of(followed.nodes, has_health=scope.settings.has_application_health)
     parents = {node.parent for node in followed.nodes}
     made = [
         application_origins.origin(
@@ -256,7 +254,9 @@ def _found(followed: ApplicationTree, scope: ReadScope) -> ReaderResult:
         )
         for node in followed.nodes
     ]
-    checked = app_projects.check([(node.definition, node.destination) for node in followed.nodes], followed.projects)
+    checked = application_spec.check_projects(
+        [(node.definition, node.destination) for node in followed.nodes], followed.projects
+    )
     left = [application_origins.origin(node, scope, cluster="", is_leaf=False) for node in followed.unreached]
     diagnostics = [*scope.own.diagnostics, *followed.diagnostics, *doubled, *ordered.diagnostics, *checked]
     return ReaderResult(

@@ -1,18 +1,22 @@
-"""How Argo CD itself is set up, as far as the repo says it: what waves, charts and globs depend on.
+"""Settings of Argo CD itself, as far as the repo says them: of waves, charts and globs, clusters, and what it executes.
 
 The settings stand in argocd-cm and argocd-cmd-params-cm, in patches of these, or below ``configs`` in the values of
 its chart, at any depth. Their keys are long and belong to nothing else, so they are looked for as text.
 """
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from firstlight.model import argocd_names
 from firstlight.model.place import Place
 from firstlight.model.repo_command import RepoCommand
-from firstlight.repo.argocd import definitions, git_urls, kustomize_options
+from firstlight.repo.argocd import definitions, git_urls
 from firstlight.repo.work_tree import YAML, WorkTree
 
 _CUSTOMIZATIONS = "resource.customizations"
@@ -213,7 +217,7 @@ def _of(path: str, lines: list[str]) -> Iterator[RepoCommand]:
         if key := _KEY.search(line):
             name = f"kustomize.{key['what']}{key['version']}"
             said = _value(key["rest"], lines, number)
-            words = kustomize_options.refused(said) if key["what"] == "buildOptions" else (said,)
+            words = refused_build_options(said) if key["what"] == "buildOptions" else (said,)
             if any(words):
                 yield _command(path, number, (name, *words))
         if _COMMAND.search(line):
@@ -233,3 +237,32 @@ def _value(rest: str, lines: list[str], number: int) -> str:
 
 def _command(path: str, number: int, words: tuple[str, ...]) -> RepoCommand:
     return RepoCommand(words=("argocd", *words), component="Argo CD", what="setting", place=Place(path, number + 1))
+
+
+# Options of ``kustomize build`` that a rehearsal allows without a question: none of them executes anything of a repo.
+
+
+@functools.cache
+def allowed_build_options() -> dict[str, tuple[str, ...]]:
+    """Each option with its values: none for a switch, ``*`` for any."""
+    data = msgspec.json.decode(Path(__file__).with_name("kustomize_options.json").read_bytes())
+    return {name: tuple(values) for name, values in data["kustomize"]["options"]["build"].items()}
+
+
+def refused_build_options(options: str) -> tuple[str, ...]:
+    """The options of a line, as ``kustomize.buildOptions`` has it, that are not allowed; each once."""
+    found: dict[str, None] = {}
+    words = options.split()
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):
+            continue
+        name, separator, value = word.partition("=")
+        values = allowed_build_options().get(name)
+        if values is None:
+            found[name] = None
+        elif values:
+            value = value if separator else words.pop(0) if words else ""
+            if "*" not in values and value not in values:
+                found[f"{name}={value}"] = None
+    return tuple(found)

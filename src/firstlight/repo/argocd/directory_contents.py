@@ -10,7 +10,7 @@ from typing import Any
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, RemoteSource
 from firstlight.repo import kustomize, work_tree
-from firstlight.repo.argocd import globs, local_charts, merge_rules
+from firstlight.repo.argocd import definitions, globs, local_charts
 from firstlight.repo.argocd.application_spec import SourceSpec
 from firstlight.repo.argocd.definitions import Definition, items, mapping, of_document, of_manifest, text
 from firstlight.repo.argocd.read_scope import ReadScope
@@ -59,7 +59,7 @@ def overridden(spec: SourceSpec, path: str, tree: WorkTree) -> tuple[SourceSpec,
             diagnostics.append(Diagnostic.warning("argocd-override-is-object", message, at=document.place()))
         if patch:
             tools = {each: patch[each] for each in SourceTool if each in patch}
-            spec = spec.with_value(merge_rules.patched(spec.value, tools))
+            spec = spec.with_value(definitions.json_merge_patch(spec.value, tools))
     return spec, diagnostics
 
 

@@ -15,8 +15,7 @@ from firstlight.repo.go_template import Unknown
 from firstlight.repo.helmfile import environments, rendered_files
 from firstlight.repo.helmfile.helmfile_state import HelmfileItem, HelmfileState
 from firstlight.repo.scripts import masked_lines, script_survey
-from firstlight.repo.scripts.command_context import CommandContext, PathLookup, StepRole
-from firstlight.repo.scripts.command_line import Invocation
+from firstlight.repo.scripts.command_context import CommandContext, Invocation, PathLookup, StepRole
 from firstlight.repo.scripts.commands import recognised_commands
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskDialect
 from firstlight.repo.scripts.shell import shell_state

@@ -13,9 +13,8 @@ from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
 from firstlight.model.source import DirectorySource
 from firstlight.repo import well_known_components
-from firstlight.repo.declaration import declaration_form
+from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
-from firstlight.repo.join import declared_gates_and_hooks
 from firstlight.repo.work_tree import WorkTree
 
 _SAID = ("path", "talos", "kubernetes")
@@ -102,8 +101,8 @@ def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Diagnostic]:
         for steps, listed in _patch_files(each):
             for index, path in enumerate(listed):
                 yield from _missing(declaration, tree, path, "clusters", name, *steps, "patches", index)
-    yield from declared_gates_and_hooks.gate_problems(declaration)
-    yield from declared_gates_and_hooks.hook_problems(declaration)
+    yield from declaration_file.gate_problems(declaration)
+    yield from declaration_file.hook_problems(declaration)
     for name, component in platform.components.items():
         yield from _missing(declaration, tree, component.from_, "components", name, "from")
         for index, cluster in enumerate(component.clusters):
@@ -154,11 +153,11 @@ def components(
         found = _renamed(found, found[index].name, name)
         declared = _declared(declaration, found[index], wish)
         gates, hooks = (
-            declared_gates_and_hooks.gates_of(declaration, name),
-            declared_gates_and_hooks.hooks_of(declaration, name),
+            declaration_file.gates_of(declaration, name),
+            declaration_file.hooks_of(declaration, name),
         )
         found[index] = dataclasses.replace(declared, gates=gates, hooks=hooks)
-        diagnostics += declared_gates_and_hooks.useless_hooks(declaration, found[index])
+        diagnostics += declaration_file.useless_hooks(declaration, found[index])
     names = {each.name for each in found}
     for name, wish in declaration.platform.components.items():
         for number, need in enumerate(wish.needs):

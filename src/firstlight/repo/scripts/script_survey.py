@@ -13,8 +13,14 @@ from firstlight.model.source import DirectorySource
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.scripts import masked_lines, script_tasks, task_book
-from firstlight.repo.scripts.command_context import CommandContext, CommandReading, HelmfileCall, PathLookup, ScriptStep
-from firstlight.repo.scripts.command_line import Invocation
+from firstlight.repo.scripts.command_context import (
+    CommandContext,
+    CommandReading,
+    HelmfileCall,
+    Invocation,
+    PathLookup,
+    ScriptStep,
+)
 from firstlight.repo.scripts.commands import flux_commands, helm_commands, recognised_commands
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskDialect
 from firstlight.repo.scripts.task_book import TaskBook

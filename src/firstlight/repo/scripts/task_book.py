@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo import work_tree
 from firstlight.repo.scripts import justfile, makefile, mise_and_shell, taskfile
-from firstlight.repo.scripts.command_line import Invocation
+from firstlight.repo.scripts.command_context import Invocation
 from firstlight.repo.scripts.script_tasks import Task, TaskDialect
 from firstlight.repo.scripts.shell.shell_expansion import REPO, ExpandedText
 from firstlight.repo.work_tree import WorkTree

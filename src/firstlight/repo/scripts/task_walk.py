@@ -8,15 +8,15 @@ from typing import Any
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo import go_template
-from firstlight.repo.scripts import command_line, task_book, task_variables
-from firstlight.repo.scripts.command_line import Invocation
+from firstlight.repo.scripts import command_context, task_book, task_variables
+from firstlight.repo.scripts.command_context import Invocation
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect
 from firstlight.repo.scripts.shell import shell_expansion, shell_parser, shell_state, shell_tree
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText, Value
 from firstlight.repo.scripts.shell.shell_state import ShellState
 from firstlight.repo.scripts.task_book import TaskBook
 
-_VALUED = command_line.flag_names("user filename input-type output-type config")
+_VALUED = command_context.flag_names("user filename input-type output-type config")
 
 
 def sops_script(invocation: Invocation) -> str:
@@ -26,7 +26,7 @@ def sops_script(invocation: Invocation) -> str:
     """
     if invocation.program != "sops":
         return ""
-    words = command_line.parse_flags(invocation.words[1:], valued=_VALUED, short={}).positional
+    words = command_context.parse_flags(invocation.words[1:], valued=_VALUED, short={}).positional
     if len(words) < 3 or words[0].text not in ("exec-file", "exec-env"):
         return ""
     command = " ".join(each.text for each in words[2:])

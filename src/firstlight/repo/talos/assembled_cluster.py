@@ -8,7 +8,7 @@ from firstlight.model.cluster import Cluster, ConfigBase, Machine, MachinePart, 
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.repo.reader_result import ReaderResult
-from firstlight.repo.talos import config_facts, document_kinds, exposed_secrets, manifest_origins
+from firstlight.repo.talos import config_facts, document_kinds, manifest_origins
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration
 from firstlight.repo.talos.config_facts import StatedFact
 from firstlight.repo.talos.config_files import ConfigDocument, mapping
@@ -51,7 +51,7 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
         files=tuple(Place(path) for path in sorted(files)),
         said={field: fact.place for field, fact in chosen.items()},
         documents=dict(sorted(files.items())),
-        talos_secrets=exposed_secrets.reference(tree, files),
+        talos_secrets=document_kinds.secrets_reference(tree, files),
         parts=tuple(
             MachinePart(config=each.config, role=each.role, machine=each.machine)
             for each in sorted(parts, key=lambda part: part.rank)
@@ -61,7 +61,7 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
     said = [diagnostic for each in declarations for diagnostic in each.diagnostics]
     everything = (
         *said, *diagnostics, *_conditional(chosen), *more, *unknown_fields(part.config for part in parts),
-        *_static_pods(parts), *origins.diagnostics, *exposed_secrets.exposed(part.config for part in parts),
+        *_static_pods(parts), *origins.diagnostics, *document_kinds.exposed_secrets(part.config for part in parts),
     )  # fmt: skip
     return ReaderResult(
         clusters=(whole,),

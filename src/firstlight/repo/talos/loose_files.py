@@ -9,7 +9,7 @@ from firstlight.model.cluster import MachineRole
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo import work_tree
-from firstlight.repo.talos import config_facts, config_files, document_kinds, exposed_secrets
+from firstlight.repo.talos import config_facts, config_files, document_kinds
 from firstlight.repo.talos.config_facts import MachineFacts, is_address
 from firstlight.repo.talos.config_files import ConfigDocument, TalosFile
 from firstlight.repo.work_tree import WorkTree
@@ -197,7 +197,7 @@ def client_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
         name = path.rpartition("/")[2]
         if name in {"talosconfig", "talosconfig.yaml", "talosconfig.yml"} or name.endswith(".talosconfig"):
             for document in tree.documents(path):
-                yield from exposed_secrets.exposed_client(document)
+                yield from document_kinds.exposed_client_keys(document)
 
 
 def template_tool_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:

@@ -13,7 +13,6 @@ from firstlight.repo.talos import (
     assembled_cluster,
     config_files,
     document_kinds,
-    exposed_secrets,
     loose_files,
     manifest_origins,
     omni_templates,
@@ -184,7 +183,7 @@ def _about_files(tree: WorkTree, paths: Iterable[str]) -> Iterable[Diagnostic]:
         if path.endswith((*tofu_module.ENDINGS, *tofu_module.TEMPLATES)):
             continue  # not YAML: their texts are looked at where they are evaluated
         file = config_files.read_talos_file(tree, path)
-        yield from exposed_secrets.exposed(ConfigDocument(each.value, each, file) for each in file.documents)
+        yield from document_kinds.exposed_secrets(ConfigDocument(each.value, each, file) for each in file.documents)
         if any(document_kinds.of(each.value, is_near=True) for each in file.documents):
             yield from loose_files.encrypted_diagnostics(path, file)
 

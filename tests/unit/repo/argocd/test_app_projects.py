@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from firstlight.model.place import Place
-from firstlight.repo.argocd import app_projects
+from firstlight.repo.argocd import application_spec
 from firstlight.repo.argocd.application_spec import Destination
 from firstlight.repo.argocd.definitions import Definition
 
@@ -34,7 +34,7 @@ def project(**spec: Any) -> Definition:
     ],
 )
 def test_sources(allowed: list[str], url: str, expected: bool) -> None:
-    assert app_projects.allows_source(project(sourceRepos=allowed), url) is expected
+    assert application_spec.allows_source(project(sourceRepos=allowed), url) is expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,8 @@ def test_sources(allowed: list[str], url: str, expected: bool) -> None:
 def test_destinations(allowed: list[dict[str, str]], destination: Destination, expected: bool) -> None:
     app = Definition({"kind": "Application", "metadata": {"name": "a"}, "spec": {"project": "p"}}, HERE)
 
-    diagnostics = app_projects.check([(app, destination)], [project(sourceRepos=["*"], destinations=allowed)])
+    allowing = project(sourceRepos=["*"], destinations=allowed)
+    diagnostics = application_spec.check_projects([(app, destination)], [allowing])
 
     assert (diagnostics == []) is expected
 
@@ -65,5 +66,5 @@ def test_of_several_projects_of_one_name_one_that_allows_it_is_enough() -> None:
     app = Definition({"kind": "Application", "metadata": {"name": "a"}, "spec": {"project": "p"}}, HERE)
     strict, open_to_all = project(), project(destinations=[{"server": "*", "namespace": "*"}])
 
-    assert app_projects.check([(app, Destination("", SERVER, "x"))], [strict, open_to_all]) == []
-    assert app_projects.check([(app, Destination("", SERVER, "x"))], [strict])
+    assert application_spec.check_projects([(app, Destination("", SERVER, "x"))], [strict, open_to_all]) == []
+    assert application_spec.check_projects([(app, Destination("", SERVER, "x"))], [strict])

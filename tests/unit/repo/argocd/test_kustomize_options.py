@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.repo.argocd import kustomize_options
+from firstlight.repo.argocd import argocd_settings
 
 GUARD = Path(__file__).parents[4] / "lab" / "programs" / "internal" / "guard" / "allowed.json"
 
 
 def test_the_guard_of_the_lab_has_the_same_list() -> None:
-    assert Path(kustomize_options.__file__).with_suffix(".json").read_bytes() == GUARD.read_bytes()
+    assert Path(argocd_settings.__file__).with_name("kustomize_options.json").read_bytes() == GUARD.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_the_guard_of_the_lab_has_the_same_list() -> None:
     ],
 )
 def test_what_is_not_on_the_list_is_refused(options: str, refused: tuple[str, ...]) -> None:
-    assert kustomize_options.refused(options) == refused
+    assert argocd_settings.refused_build_options(options) == refused
 
 
 @pytest.mark.parametrize("option", ["--enable-exec", "--helm-command", "--mount", "--network", "--env", "--output"])
 def test_nothing_that_executes_or_writes_is_on_the_list(option: str) -> None:
-    assert option not in kustomize_options.allowed()
+    assert option not in argocd_settings.allowed_build_options()

@@ -5,7 +5,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from firstlight.repo.argocd import merge_rules
+from firstlight.repo.argocd import definitions
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(0, 2), st.sampled_from(["", "a"])),
@@ -19,14 +19,14 @@ class TestPatched:
     def test_as_rfc_7386_has_it(self) -> None:
         base = {"a": "b", "c": {"d": "e", "f": "g"}}
 
-        assert merge_rules.patched(base, {"a": "z", "c": {"f": None}}) == {"a": "z", "c": {"d": "e"}}
-        assert merge_rules.patched({"a": [1, 2]}, {"a": [3]}) == {"a": [3]}
+        assert definitions.json_merge_patch(base, {"a": "z", "c": {"f": None}}) == {"a": "z", "c": {"d": "e"}}
+        assert definitions.json_merge_patch({"a": [1, 2]}, {"a": [3]}) == {"a": [3]}
 
     @hypothesis.given(values, values)
     def test_twice_is_once(self, base: Any, patch: Any) -> None:
-        once = merge_rules.patched(base, patch)
+        once = definitions.json_merge_patch(base, patch)
 
-        assert merge_rules.patched(once, patch) == once
+        assert definitions.json_merge_patch(once, patch) == once
 
 
 class TestStrategicallyPatched:
@@ -34,14 +34,14 @@ class TestStrategicallyPatched:
         base = {"metadata": {"finalizers": ["a"]}, "spec": {"sources": [1, 2], "info": {"x": 1}}}
         patch = {"metadata": {"finalizers": ["b", "a"]}, "spec": {"sources": [3], "info": None}}
 
-        found = merge_rules.strategically_patched(base, patch)
+        found = definitions.strategic_merge_patch(base, patch)
 
         assert found == {"metadata": {"finalizers": ["a", "b"]}, "spec": {"sources": [3]}}
 
     def test_directives(self) -> None:
         base = {"spec": {"a": {"x": 1}, "b": {"y": 2}}}
 
-        found = merge_rules.strategically_patched(
+        found = definitions.strategic_merge_patch(
             base, {"spec": {"a": {"$patch": "replace", "z": 3}, "b": {"$patch": "delete"}}}
         )
 
@@ -53,19 +53,21 @@ class TestFilled:
         dest = {"name": "", "labels": {"a": "1"}, "list": [], "own": "kept", "no": False}
         source = {"name": "x", "labels": {"a": "2", "b": "3"}, "list": [1], "own": "y", "no": True, "more": 1}
 
-        found = merge_rules.filled(dest, source)
+        found = definitions.mergo_fill(dest, source)
 
         assert found == {"name": "x", "labels": {"a": "1", "b": "3"}, "list": [1], "own": "kept", "no": True, "more": 1}
 
     @hypothesis.given(mappings, mappings)
     def test_it_is_the_other_way_round_of_overriding(self, one: Any, other: Any) -> None:
-        assert merge_rules.filled(one, other) == merge_rules.overridden(other, one)
+        assert definitions.mergo_fill(one, other) == definitions.mergo_override(other, one)
 
 
 class TestOver:
     def test_helm_takes_away_by_null(self) -> None:
-        assert merge_rules.over({"a": {"b": 1, "c": 2}}, {"a": {"b": None, "d": [1]}}) == {"a": {"c": 2, "d": [1]}}
+        merged = definitions.helm_merge({"a": {"b": 1, "c": 2}}, {"a": {"b": None, "d": [1]}})
+
+        assert merged == {"a": {"c": 2, "d": [1]}}
 
     @hypothesis.given(mappings)
     def test_over_nothing_is_the_same_without_nulls(self, top: Any) -> None:
-        assert set(merge_rules.over({}, top)) == {key for key, value in top.items() if value is not None}
+        assert set(definitions.helm_merge({}, top)) == {key for key, value in top.items() if value is not None}

@@ -7,11 +7,17 @@ from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import ObjectId, Origin, Phase, SourceForm
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
-from firstlight.repo.scripts import command_line, masked_lines
-from firstlight.repo.scripts.command_context import CommandContext, CommandReading, StepRole, command_origin
-from firstlight.repo.scripts.command_line import Flags, Invocation
+from firstlight.repo.scripts import command_context, masked_lines
+from firstlight.repo.scripts.command_context import (
+    CommandContext,
+    CommandReading,
+    Flags,
+    Invocation,
+    StepRole,
+    command_origin,
+)
 
-_VALUED = command_line.flag_names(
+_VALUED = command_context.flag_names(
     """
     owner repository branch path url hostname namespace context kubeconfig version components components-extra
     registry image-pull-secret watch-all-namespaces secret-name interval timeout author-email author-name
@@ -59,7 +65,7 @@ def exported(pipeline: Sequence[Invocation], context: CommandContext) -> Origin:
 
 
 def _flags(invocation: Invocation) -> Flags:
-    return command_line.parse_flags(invocation.words[1:], valued=_VALUED - _SWITCHES, short=_SHORT)
+    return command_context.parse_flags(invocation.words[1:], valued=_VALUED - _SWITCHES, short=_SHORT)
 
 
 def _origin(pipeline: Sequence[Invocation], words: Flags, context: CommandContext) -> Origin:

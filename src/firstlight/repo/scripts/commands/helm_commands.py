@@ -7,18 +7,19 @@ from firstlight.model.component import Origin, SourceForm
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Source, Unresolved, Values
 from firstlight.repo import well_known_components
-from firstlight.repo.scripts import command_line, masked_lines
+from firstlight.repo.scripts import command_context, masked_lines
 from firstlight.repo.scripts.command_context import (
     CommandContext,
     CommandReading,
+    Flags,
     HelmfileCall,
+    Invocation,
     StepRole,
     command_origin,
 )
-from firstlight.repo.scripts.command_line import Flags, Invocation
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 
-_VALUED = command_line.flag_names(
+_VALUED = command_context.flag_names(
     """
     version namespace repo values set set-string set-json set-file set-literal timeout kube-context kubeconfig
     post-renderer post-renderer-args username password ca-file cert-file key-file keyring description
@@ -101,7 +102,7 @@ def helm_release(pipeline: Sequence[Invocation], context: CommandContext) -> Ori
 
 
 def _flags(invocation: Invocation) -> Flags:
-    return command_line.parse_flags(invocation.words[1:], valued=_VALUED, short=_SHORT)
+    return command_context.parse_flags(invocation.words[1:], valued=_VALUED, short=_SHORT)
 
 
 def _chart(
@@ -187,7 +188,7 @@ def settings(given: ExpandedText, place: Place, *, is_text: bool = False, is_who
 # ``helmfile``: which files for which environment; what is in them is another reader's.
 
 
-_HELMFILE_VALUED = command_line.flag_names(
+_HELMFILE_VALUED = command_context.flag_names(
     """
     file environment selector namespace kube-context kubeconfig state-values-file state-values-set
     state-values-set-string log-level helm-binary kustomize-binary args set values output concurrency chart
@@ -215,7 +216,7 @@ def read_helmfile(invocation: Invocation, context: CommandContext) -> CommandRea
 
 def helmfile_call(invocation: Invocation, context: CommandContext, *, pipeline: Sequence[Invocation]) -> HelmfileCall:
     """The call, with its files found in the repo."""
-    words = command_line.parse_flags(invocation.words[1:], valued=_HELMFILE_VALUED, short=_HELMFILE_SHORT)
+    words = command_context.parse_flags(invocation.words[1:], valued=_HELMFILE_VALUED, short=_HELMFILE_SHORT)
     verb = words.positional[0].text if words.positional else ""
     environment = words.one("environment")
     files: list[str] = []

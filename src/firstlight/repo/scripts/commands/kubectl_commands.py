@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from firstlight.model.component import ObjectId, Origin, SourceForm
 from firstlight.model.source import DirectorySource, Embedded, SeveralSources, Unresolved
 from firstlight.repo import well_known_components
-from firstlight.repo.scripts import command_line, masked_lines
+from firstlight.repo.scripts import command_context, masked_lines
 from firstlight.repo.scripts.command_context import (
     CommandContext,
     CommandReading,
+    Flags,
     HelmfileCall,
+    Invocation,
     StepRole,
     command_origin,
 )
-from firstlight.repo.scripts.command_line import Flags, Invocation
 from firstlight.repo.scripts.commands import flux_commands, helm_commands, manifest_arguments
 from firstlight.repo.scripts.commands.manifest_arguments import Manifests
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 
-_VALUED = command_line.flag_names(
+_VALUED = command_context.flag_names(
     """
     filename kustomize namespace context cluster user kubeconfig server token output selector field-manager
     from-literal from-file from-env-file type docker-server docker-username docker-password docker-email cert
@@ -35,7 +36,7 @@ _SHORT = {"f": "filename", "k": "kustomize", "n": "namespace", "o": "output", "l
 
 def parse_kubectl(invocation: Invocation) -> Flags:
     """The command line of a kubectl command; its verb is the first that is no flag."""
-    return command_line.parse_flags(invocation.words[1:], valued=_VALUED, short=_SHORT)
+    return command_context.parse_flags(invocation.words[1:], valued=_VALUED, short=_SHORT)
 
 
 def is_dry_run(words: Flags) -> bool:
@@ -192,7 +193,7 @@ def _feed(invocation: Invocation, context: CommandContext) -> Manifests:
 
 
 def _kustomize(invocation: Invocation, context: CommandContext) -> Manifests:
-    words = command_line.parse_flags(invocation.words[1:], valued=_KUSTOMIZE, short={"o": "output", "e": "env"})
+    words = command_context.parse_flags(invocation.words[1:], valued=_KUSTOMIZE, short={"o": "output", "e": "env"})
     paths = [each for each in words.positional if each.text not in ("build", "kustomize")]
     return manifest_arguments.from_path(
         context.lookup, invocation.directory, paths[0] if paths else ExpandedText("."), kustomize=True
@@ -201,7 +202,7 @@ def _kustomize(invocation: Invocation, context: CommandContext) -> Manifests:
 
 def _file(invocation: Invocation, context: CommandContext) -> Manifests | None:
     """A file of the repo, or a URL, that a command reads and passes on, perhaps decrypted or with values put in."""
-    words = command_line.parse_flags(invocation.words[1:], valued=_OP, short={})
+    words = command_context.parse_flags(invocation.words[1:], valued=_OP, short={})
     for path in (*words.all("i", "in-file"), *words.positional):
         is_url = path.text.startswith(("http://", "https://"))
         if not is_url and not context.lookup.find(invocation.directory, path).path:

@@ -11,9 +11,8 @@ from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
 from firstlight.repo.manifest import Manifest
-from firstlight.repo.scripts import command_line, masked_lines
-from firstlight.repo.scripts.command_context import PathLookup
-from firstlight.repo.scripts.command_line import Feed
+from firstlight.repo.scripts import command_context, masked_lines
+from firstlight.repo.scripts.command_context import Feed, PathLookup
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 
 MAX_FILES = 500
@@ -23,7 +22,7 @@ MAX_TEMPLATE = 500_000
 _UNKNOWN = "?"
 _YAML = (".yaml", ".yml", ".json")
 _URL = re.compile(r"https?://|git::|ssh://|oci://|github\.com/|git@", re.I)
-_COMMON = command_line.flag_names(
+_COMMON = command_context.flag_names(
     """
     install manifests manifest release components all deploy kustomization resources standard-install
     experimental-install crds crd bundle operator namespace app

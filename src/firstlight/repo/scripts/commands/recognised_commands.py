@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId, Phase, SourceForm
 from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, Source, Unresolved
-from firstlight.repo.scripts import command_line, masked_lines
-from firstlight.repo.scripts.command_context import CommandContext, CommandReading, StepRole, command_origin
-from firstlight.repo.scripts.command_line import Invocation
+from firstlight.repo.scripts import command_context, masked_lines
+from firstlight.repo.scripts.command_context import CommandContext, CommandReading, Invocation, StepRole, command_origin
 from firstlight.repo.scripts.commands import flux_commands, helm_commands, kubectl_commands
 from firstlight.repo.scripts.commands.helm_commands import settings
 
-_VALUED = command_line.flag_names(
+_VALUED = command_context.flag_names(
     """
     -n --nodes -e --endpoints --talosconfig --context --account --vault -c --cluster --omniconfig --cluster-name
     --kubeconfig -f --file
@@ -23,7 +22,7 @@ _LOOKS = {
     "omnictl": {"get", "config", "download", "support"},
     "talhelper": {"validate"},
 }  # fmt: skip
-_PAIRS = command_line.flag_names(
+_PAIRS = command_context.flag_names(
     """
     cluster gen patch machineconfig etcd item connect document account vault config secret
     """
@@ -68,13 +67,13 @@ def _plain(words: Sequence[str]) -> list[str]:
 # ``argocd app create`` and ``cilium install``.
 
 
-_ARGOCD = command_line.flag_names(
+_ARGOCD = command_context.flag_names(
     """
     repo path dest-server dest-name dest-namespace project revision helm-chart helm-set values file sync-policy
     sync-option release-name app-namespace server auth-token grpc-web-root-path port-forward-namespace
     """
 )
-_CILIUM = command_line.flag_names(
+_CILIUM = command_context.flag_names(
     """
     version set values namespace context chart-directory repository set-string set-file helm-release-name
     """
@@ -83,7 +82,7 @@ _CILIUM = command_line.flag_names(
 
 def read_argocd(invocation: Invocation, context: CommandContext) -> CommandReading:
     """An application that is made by a command; everything else of argocd looks or changes."""
-    words = command_line.parse_flags(invocation.words[1:], valued=_ARGOCD, short={"f": "file", "N": "app-namespace"})
+    words = command_context.parse_flags(invocation.words[1:], valued=_ARGOCD, short={"f": "file", "N": "app-namespace"})
     verbs = [each.text for each in words.positional[:2]]
     if verbs != ["app", "create"]:
         kind = " ".join(["argocd", *verbs])
@@ -130,7 +129,7 @@ def read_argocd(invocation: Invocation, context: CommandContext) -> CommandReadi
 
 def read_cilium(invocation: Invocation, context: CommandContext) -> CommandReading:
     """``cilium install`` is Helm inside: the chart of the same version, in kube-system."""
-    words = command_line.parse_flags(invocation.words[1:], valued=_CILIUM, short={"n": "namespace", "f": "values"})
+    words = command_context.parse_flags(invocation.words[1:], valued=_CILIUM, short={"n": "namespace", "f": "values"})
     verb = words.positional[0].text if words.positional else ""
     if verb not in ("install", "upgrade"):
         return CommandReading(

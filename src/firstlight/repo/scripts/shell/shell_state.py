@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from firstlight.model.place import Place
 from firstlight.repo import go_template
-from firstlight.repo.scripts.command_line import Feed, Invocation
+from firstlight.repo.scripts.command_context import Feed, Invocation
 from firstlight.repo.scripts.script_tasks import Shell, Task
 from firstlight.repo.scripts.shell import shell_expansion, shell_tree
 from firstlight.repo.scripts.shell.shell_expansion import REPO, ExpandedText, ShellScope, Value
