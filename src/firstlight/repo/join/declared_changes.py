@@ -47,7 +47,8 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             branch=gitops.branch,
             path=_clean(each.path),
             machines=tuple(_machines(declaration, name, each)),
-            base=ConfigBase.UNKNOWN if isinstance(each.machines, str) or not each.machines else ConfigBase.GENERATED,
+            # Without patches of their own, somebody else may make the configs of machines that are only listed.
+            base=ConfigBase.GENERATED if any(listed for _, listed in _patch_files(each)) else ConfigBase.UNKNOWN,
             files=tuple(Place(_clean(path)) for _, listed in _patch_files(each) for path in listed),
             network=Network(**network),
             talos=each.talos,

@@ -86,7 +86,7 @@ def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         wanted = str(prism.value)
         if not prism.value:
             yield _finding(
-                rule, component, host, f"Cilium asks {host.value} for the API server, and KubePrism is off: {prism}"
+                rule, component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled"
             )
         elif port is None and are_values_known(component):
             yield _finding(
