@@ -146,6 +146,7 @@ OTHERS = {
     "commands/decide/git_names.py": "what is not the name of a branch",
     "commands/decide/phrases.py": "numbers in a question",
     "commands/node/kubernetes_upgrade.py": "versions of an API",
+    "engines/flux/features.py": "ranges of Flux's version, and feature gates",
     "execute/apply/object_survey.py": "versions of an API",
     "lab/machines/machine_settings.py": "the pattern of a JSON Schema",
     "render/chart_files.py": "the name of an archive",

@@ -45,8 +45,8 @@ def test_a_blocked_plan_says_what_why_and_the_way_out() -> None:
 
     assert "blocked by 3 errors" in text
     assert "✘ Talos brings its own CoreDNS beside coredns: both want the Service kube-dns   dns-twice" in text
-    assert "      home      cluster.coreDNS.disabled is not true   talos.yaml:5" in text
-    assert "      → Set cluster.coreDNS.disabled: true in the machine config." in text
+    assert "Talos brings CoreDNS (default of Talos, CoreDNS is not disabled)" in text
+    assert "cluster.coreDNS.disabled: true" in text
 
 
 def test_objects_are_counted_where_they_are_known() -> None:
