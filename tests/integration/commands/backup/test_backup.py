@@ -1,7 +1,7 @@
 """Backups of machines that live: made, listed, proven by restoring, and refused where they would be of no use."""
 
-import asyncio
 import tarfile
+import time
 import unittest.mock
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ import yaml
 from firstlight.clients import kube, talosctl
 from firstlight.clients.sops import SopsClient
 from firstlight.clients.talosctl.talos_errors import TalosctlCall
-from firstlight.commands.backup import backup_contents, backup_store, encryption, etcd_snapshot
+from firstlight.commands.backup import backup_contents, backup_manifest, backup_store, encryption, etcd_snapshot
 from firstlight.execute import durable_store
 from firstlight.model.secret import Secret
 from firstlight.secrets import age_keys, signing_keys, talos_bundle
 from firstlight.tools import install
-from tests import machines
+from tests import labs, machines
 from tests.integration.clients.test_ssh_keygen import key
 from tests.integration.secrets.encrypted_repo import MINE, THEIRS
 from tests.node_commands import Living
@@ -108,7 +108,11 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
 ) -> None:
     place = tmp_path / "elsewhere"
     older = (await created(living, "--to", str(place)))["stamp"]
-    await asyncio.sleep(1.1)  # they are named by their second
+
+    async def is_another_second() -> bool:
+        return backup_manifest.stamp(time.time()) != older
+
+    await labs.until(is_another_second, "the second after the first backup, since its name is its second")
     newer = (await created(living, "--to", str(place)))["stamp"]
     file = place / newer / backup_contents.ETCD
     content = bytearray(file.read_bytes())
