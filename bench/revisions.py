@@ -73,7 +73,7 @@ def compare(trees: Mapping[str, Path], root: Path) -> list[str]:
 
 
 def _call(words: Sequence[str], tree: Path) -> Cost:
-    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
+    environment = os.environ | {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": ""}
     begun = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, "-m", "firstlight", *words],
