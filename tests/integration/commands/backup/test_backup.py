@@ -110,7 +110,7 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
     older = (await created(living, "--to", str(place)))["stamp"]
 
     async def is_another_second() -> bool:
-        return backup_manifest.stamp(time.time()) != older
+        return bool(backup_manifest.stamp(time.time()) != older)
 
     await labs.until(is_another_second, "the second after the first backup, since its name is its second")
     newer = (await created(living, "--to", str(place)))["stamp"]
