@@ -333,12 +333,15 @@ def sides(component: Component) -> tuple[Side, ...]:
 
 
 def origins(component: Component, side: Side) -> tuple[Origin, ...]:
-    """What a side has of a component; where it is only declared for bootstrap, Git is the source for that, too."""
+    """Return what a side has of a component.
+
+    Where bootstrap is only declared, what Git applies is the source; where Git applies nothing, what is declared.
+    """
     bootstrap, gitops = component.halves
     if side == Side.GITOPS:
         return gitops
     own = tuple(each for each in bootstrap if each.form != SourceForm.DECLARED)
-    return (*own, *gitops) if len(own) < len(bootstrap) else own
+    return own if len(own) == len(bootstrap) else own or gitops or bootstrap
 
 
 def _may_have_charts(origin: Origin) -> bool:

@@ -41,10 +41,10 @@ def _read(tree: WorkTree) -> Platform:
     declaration, problems = declaration_file.read(tree)
     found = _found(tree, declaration)
     joined = _clusters(tree, declaration, found)
-    components, diagnostics = _components(joined, declaration, found)
+    components, diagnostics = _components(tree, joined, declaration, found)
     if declaration:
         problems += (
-            *declared_changes.problems(declaration, tree),
+            *declared_changes.problems(declaration, tree, joined.clusters),
             *declared_changes.undeployed(declaration, components),
         )
     said = [
@@ -112,7 +112,7 @@ def _clusters(tree: WorkTree, declaration: Declaration | None, found: Sequence[R
 
 
 def _components(
-    joined: join_clusters.Joined, declaration: Declaration | None, found: Sequence[ReaderResult]
+    tree: WorkTree, joined: join_clusters.Joined, declaration: Declaration | None, found: Sequence[ReaderResult]
 ) -> tuple[tuple[Component, ...], list[Diagnostic]]:
     components: list[Component] = []
     diagnostics: list[Diagnostic] = []
@@ -120,7 +120,7 @@ def _components(
     for cluster in joined.clusters:
         mine = join_components.join(cluster.name, [*_of(cluster, origins, joined)])
         if declaration:
-            changed, said = declared_changes.components(declaration, cluster.name, mine)
+            changed, said = declared_changes.components(declaration, tree, cluster.name, mine)
             mine, diagnostics = tuple(changed), [*diagnostics, *said]
         components += mine
         diagnostics += [

@@ -2,6 +2,8 @@
 
 import asyncio
 import datetime
+import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from firstlight.tools import content, install
 from tests import machines
 from tests.labs import until
 
+MADE_FROM = Path(__file__).parents[2] / "scenarios/platform/made-from/repo"
 PLACE = Place("apps/cilium.yaml", 1)
 TEMPLATE = """\
 kind: Cluster
@@ -238,3 +241,45 @@ async def test_a_repo_is_rendered_embedded_and_checked(
     kinds = [line.split()[1] for line in text.splitlines() if line.startswith("        kind: ")]
     assert kinds == ["CustomResourceDefinition", "ServiceAccount", "Widget"]
     assert "with      CustomResourceDefinition widgets.example.org" in capsys.readouterr().out
+
+
+async def test_what_nothing_deploys_is_made_from_what_is_declared_and_the_commit_that_made_it_stale_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = await install.ensure(["helm", "kustomize"])
+    for name, program in found.items():
+        monkeypatch.setenv(f"FIRSTLIGHT_{name.upper()}", str(program))
+    monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "repo"
+    shutil.copytree(MADE_FROM, root)
+
+    def run(*words: str) -> None:
+        who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
+
+    async def check(name: str) -> tuple[int, str]:
+        platform = platform_reader.read(root)
+        (component,) = [each for each in platform.components if each.name == name]
+        code = await asyncio.to_thread(inline.command, platform, component, inline.InlineOptions(check=True))
+        return code, capsys.readouterr().out
+
+    run("init", "--quiet", "--initial-branch=main")
+    run("add", "--all")
+    run("commit", "--quiet", "--message=the platform")
+    assert (await check("cni"))[0] == 0
+    assert (await check("engine"))[0] == 0
+    (root / "README.md").write_text("nothing of the network\n")
+    run("add", "--all")
+    run("commit", "--quiet", "--message=a readme")
+    account = root / "apps/network/cni/account.yaml"
+    account.write_text(account.read_text().replace("agent", "agent-2"))
+    run("commit", "--quiet", "--all", "--message=another agent")
+
+    code, out = await check("cni")
+
+    assert code == 2
+    assert "changed since talos/patches/core.yaml was last committed:" in out
+    assert "another agent" in out
+    assert "a readme" not in out
+    assert "the platform" not in out
+    assert (await check("engine"))[0] == 0

@@ -72,11 +72,18 @@ class GitHistory(GitProgram):
             return await self._resolve(session, revision)
 
     async def log(
-        self, path: Path, base: str = "", head: str = "HEAD", *, limit: int | None = MANY, timeout: float = READ
-    ) -> tuple[git.Commit, ...]:
-        """The commits that ``head`` has and ``base`` has not, the newest first; all of ``head`` without a base.
+        self, path: Path, base: str = "", head: str = "HEAD", *, files: Sequence[str] = (), limit: int | None = MANY,
+        timeout: float = READ,
+    ) -> tuple[git.Commit, ...]:  # fmt: skip
+        """Return the commits that ``head`` has and ``base`` has not, the newest first; all of ``head`` without a base.
 
-        More than ``limit`` are left out without a word; None gives all.
+        Args:
+            path: A repository.
+            base: What the commits are not in.
+            head: What they are in.
+            files: Only commits that touch one of these files or directories, from the top of the repository.
+            limit: More are left out; None gives all.
+            timeout: Seconds.
         """
         async with self._at(path) as session:
             revisions = [await self._resolve(session, head)]
@@ -84,7 +91,8 @@ class GitHistory(GitProgram):
                 revisions.append(f"^{await self._resolve(session, base)}")
             count = [f"--max-count={limit}"] if limit is not None else []
             arguments = ["log", f"--format=tformat:{git_output.LOG_FORMAT}", *count, "--no-show-signature"]
-            done = await self._run(session, [*arguments, *revisions, "--"], timeout=timeout)
+            only = [git_arguments.path(each) for each in files]
+            done = await self._run(session, [*arguments, *revisions, "--", *only], timeout=timeout)
         return parsed(git_output.log, done, name="log", target=session.target)
 
     async def last_commits(

@@ -3,26 +3,31 @@
 import asyncio
 import dataclasses
 import datetime
+import posixpath
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from firstlight import errors
 from firstlight.cli import diagnostic_data, output, renderers
 from firstlight.cli.output_form import ObjectData
+from firstlight.commands.render import source_commits
 from firstlight.commands.render.output_form import InlineChangeData, InlineData
 from firstlight.drawing import safe, table
 from firstlight.errors import ExitCode
-from firstlight.model import source
-from firstlight.model.component import Component, ObjectId, Side
+from firstlight.model import git, source
+from firstlight.model.component import Component, ObjectId, Origin, Side
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.inline_manifest import Embedding, InlineObjectChange, InlineState, ObjectChangeKind
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
-from firstlight.model.source import Embedded
+from firstlight.model.source import ChartSource, DirectorySource, Embedded
 from firstlight.plan import well_known
 from firstlight.render.component_renderer import Renderer
 from firstlight.render.inline import edited_file, embedding, inline_argocd, requirements
 from firstlight.render.inline.embedding import EmbeddingRequest
+from firstlight.repo.argocd import local_charts
+from firstlight.repo.kustomize import kustomization_file
 from firstlight.repo.work_tree import WorkTree
 
 STALE = 2
@@ -77,15 +82,16 @@ async def embed(
 ) -> int:
     """The same where a loop runs already."""
     first, again, crds = await _rendered(platform, component, offline=offline, refresh=refresh)
-    return run(platform, component, first, options, again=again, crds=crds)
+    path, _ = _where(platform, component, options)
+    since = await source_commits.since(platform.root, component, path) if options.check else ()
+    return run(platform, component, first, options, again=again, crds=crds, since=since)
 
 
 async def _rendered(
     platform: Platform, component: Component, *, offline: bool, refresh: bool
 ) -> tuple[list[Rendition], list[Rendition], list[Object]]:
     """What a component is, what it is the second time, and the CRDs that it does not bring itself."""
-    # What stands in the file already is not what it is made from.
-    sources = tuple(each for each in component.origins if not isinstance(each.source, Embedded))
+    sources = source_commits.origins(component)
     if not sources:
         return [], [], []
     made_from = dataclasses.replace(component, origins=sources)
@@ -123,7 +129,7 @@ def _groups(component: Component) -> Iterator[str]:
 
 def run(
     platform: Platform, component: Component, renditions: Sequence[Rendition], options: InlineOptions,
-    *, again: Sequence[Rendition] | None = None, crds: Sequence[Object] = (),
+    *, again: Sequence[Rendition] | None = None, crds: Sequence[Object] = (), since: Sequence[git.Commit] = (),
 ) -> int:  # fmt: skip
     """Embed a component, or say what that would do; the exit code.
 
@@ -134,6 +140,7 @@ def run(
         options: What was typed.
         again: A second rendering past the cache, to find values that change by themselves.
         crds: CRDs of the cluster's other components.
+        since: The commits that changed what it is made from after the file was last committed, newest first.
     """
     path, name = _where(platform, component, options)
     before = edited_file.read_file(platform.root, path)
@@ -146,9 +153,10 @@ def run(
     if is_written:
         edited_file.write_file(platform.root, path, made.text, old=before)
     shown = embedding_text(
-        found, columns=table.terminal_columns(), is_written=is_written, is_new=before is None, has_diff=is_read_only
-    )
-    output.answer(options.form, shown, embedding_data(found, is_written=is_written))
+        found, columns=table.terminal_columns(), is_written=is_written, is_new=before is None, has_diff=is_read_only,
+        since=since,
+    )  # fmt: skip
+    output.answer(options.form, shown, embedding_data(found, is_written=is_written, since=since))
     if found.is_refused:
         return ExitCode.BLOCKED
     return STALE if options.check and found.is_stale else 0
@@ -180,7 +188,7 @@ def _request(
     *, again: Sequence[Rendition] | None, crds: Sequence[Object],
 ) -> EmbeddingRequest:  # fmt: skip
     cluster = platform.cluster(component.cluster)
-    chosen = _chosen(component, renditions)
+    chosen = _chosen(platform.root, component, renditions)
     second = next((each for each in again or () if each.side == chosen.side and not _errors(each)), None)
     roots: tuple[Object, ...] = ()
     if options.with_root:
@@ -203,7 +211,7 @@ def _request(
     )  # fmt: skip
 
 
-def _chosen(component: Component, renditions: Sequence[Rendition]) -> Rendition:
+def _chosen(root: Path, component: Component, renditions: Sequence[Rendition]) -> Rendition:
     """What GitOps will apply, for that is what bootstrap is to begin with; else what bootstrap itself says."""
     sides = [Side.GITOPS]
     if any(each.side == Side.BOOTSTRAP and not isinstance(each.source, Embedded) for each in component.origins):
@@ -215,10 +223,31 @@ def _chosen(component: Component, renditions: Sequence[Rendition]) -> Rendition:
                     message = f"{component.name} cannot be rendered: {wrong.place}: {wrong.message}"
                     raise errors.Refused(message, hint=wrong.fix)
                 return each
-    hint = f"Say what it is made from in firstlight.yaml: components.{component.name}.from"
+    if made_from := source_commits.origins(component):
+        where = ", ".join(dict.fromkeys(_path(each) for each in made_from))
+        message = f"{component.name} renders to no objects: {where}"
+        raise errors.Refused(message, hint="Check its templates and values.")
+    named = _named_alike(root, component.name)
+    hint = f"Set components.{component.name}.from in firstlight.yaml to what it is made from"
     raise errors.UsageError(
-        f"nothing in the repo but the inline manifest itself says what {component.name} is", hint=hint
+        f"only the inline manifest itself says what {component.name} is",
+        hint=f"{hint}, such as {' or '.join(named)}." if named else f"{hint}: a chart, a kustomization or manifests.",
     )
+
+
+def _path(origin: Origin) -> str:
+    match origin.source:
+        case DirectorySource(path=path) | ChartSource(name=path, repository=""):
+            return path
+    return str(origin.place)
+
+
+def _named_alike(root: Path, name: str) -> list[str]:
+    """Return charts and kustomizations of the repo in a directory of that name: candidates, no more."""
+    tree = WorkTree(root)
+    marks = {local_charts.CHART_FILE, *kustomization_file.NAMES}
+    found = {posixpath.dirname(path) for path in tree.files if posixpath.basename(path) in marks}
+    return sorted(each for each in found if posixpath.basename(each) == name)[:3]
 
 
 def _errors(rendition: Rendition) -> list[Diagnostic]:
@@ -236,8 +265,9 @@ _LISTED = 12
 
 
 def embedding_text(
-    embedding: Embedding, *, columns: int, is_written: bool = False, is_new: bool = False, has_diff: bool = False
-) -> str:
+    embedding: Embedding, *, columns: int, is_written: bool = False, is_new: bool = False, has_diff: bool = False,
+    since: Sequence[git.Commit] = (),
+) -> str:  # fmt: skip
     """The whole story.
 
     Args:
@@ -246,12 +276,14 @@ def embedding_text(
         is_written: Whether the file was changed.
         is_new: Whether the file was not there before.
         has_diff: Whether the differences are shown line by line.
+        since: The commits that made it stale, newest first.
     """
     parts = [
         [title(embedding)],
         table.render([*rows(embedding)], indent="  ", columns=columns),
         [safe.text(line) for each in embedding.changes for line in each.lines] if has_diff else [],
         diagnostic_lines(embedding.diagnostics),
+        _commit_lines(embedding, since),
         [*_next(embedding, is_written=is_written, is_new=is_new)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
@@ -294,6 +326,21 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic]) -> list[str]:
     return lines
 
 
+def _commit_lines(embedding: Embedding, since: Sequence[git.Commit]) -> list[str]:
+    if not embedding.is_stale or not since:
+        return []
+    lines = [f"  {each.id[:10]}  {each.committed:%Y-%m-%d}  {each.subject}" for each in _some(since)]
+    more = len(since) - len(lines)
+    return [
+        safe.text(line)
+        for line in (
+            f"changed since {embedding.path} was last committed:",
+            *lines,
+            *([f"  and {more} more"] if more else []),
+        )
+    ]
+
+
 def _next(embedding: Embedding, *, is_written: bool, is_new: bool) -> Iterator[str]:
     if embedding.is_refused:
         count = sum(each.severity == Severity.ERROR for each in embedding.diagnostics)
@@ -315,7 +362,7 @@ def _next(embedding: Embedding, *, is_written: bool, is_new: bool) -> Iterator[s
         yield f"next: firstlight render {safe.text(embedding.component)} --inline {safe.text(embedding.path)}"
 
 
-def embedding_data(embedding: Embedding, *, is_written: bool = False) -> InlineData:
+def embedding_data(embedding: Embedding, *, is_written: bool = False, since: Sequence[git.Commit] = ()) -> InlineData:
     """The stable form for programs."""
     return {
         "component": embedding.component,
@@ -326,6 +373,7 @@ def embedding_data(embedding: Embedding, *, is_written: bool = False) -> InlineD
         "omni": embedding.is_omni,
         "state": embedding.state,
         "stale": embedding.is_stale,
+        "since": [{"commit": each.id, "subject": each.subject} for each in since if embedding.is_stale],
         "refused": embedding.is_refused,
         "written": is_written,
         "bytes": {"before": embedding.before, "after": embedding.after},

@@ -68,6 +68,13 @@ class LeftOutData(ObjectData):
     reason: str
 
 
+class SinceData(TypedDict):
+    """A commit that changed what a stale inline manifest is made from."""
+
+    commit: str
+    subject: str
+
+
 class InlineData(TypedDict):
     """With ``--inline``: an inline manifest, compared with what its component renders to."""
 
@@ -79,6 +86,7 @@ class InlineData(TypedDict):
     omni: bool
     state: str
     stale: bool
+    since: list[SinceData]
     refused: bool
     written: bool
     bytes: BytesData

@@ -177,7 +177,11 @@ class ComponentSection(_Section, frozen=True):
 
     phase: Phase | UnsetType = UNSET
     from_: Annotated[
-        str, Meta(description="The directory or file whose HelmRelease, Kustomization or Application it is.")
+        str,
+        Meta(
+            description="The directory or file that deploys it, or that it is made from: any chart, kustomization or "
+            "manifests of the repo."
+        ),
     ] = msgspec.field(default="", name="from")
     needs: tuple[Name, ...] = ()
     owner: Annotated[

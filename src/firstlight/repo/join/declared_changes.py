@@ -15,9 +15,11 @@ from firstlight.model.source import DirectorySource
 from firstlight.repo import well_known_components
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
+from firstlight.repo.join import declared_sources
 from firstlight.repo.work_tree import WorkTree
 
 _SAID = ("path", "talos", "kubernetes")
+_PHASES = list(Phase)
 _BOOTSTRAP = {Phase.INLINE, Phase.CRDS, Phase.CORE, Phase.ENGINE}
 _PREFERRED = [
     SourceForm.HELM_RELEASE,
@@ -92,8 +94,15 @@ def aliases(declaration: Declaration, found: Sequence[Cluster]) -> dict[tuple[st
     return names
 
 
-def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Diagnostic]:
-    """Paths that are not there, and needs that nobody is called."""
+def problems(declaration: Declaration, tree: WorkTree, known: Sequence[Cluster]) -> Iterator[Diagnostic]:
+    """Yield an error for each path and cluster that does not exist.
+
+    Args:
+        declaration: firstlight.yaml.
+        tree: The repo.
+        known: All clusters, the inferred ones too.
+    """
+    clusters = {each.name for each in known}
     platform = declaration.platform
     for name, each in platform.clusters.items():
         fields = {"path": each.path, "machines": each.machines if isinstance(each.machines, str) else ""}
@@ -107,13 +116,13 @@ def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Diagnostic]:
     for name, component in platform.components.items():
         yield from _missing(declaration, tree, component.from_, "components", name, "from")
         for index, cluster in enumerate(component.clusters):
-            if cluster not in platform.clusters:
+            if cluster not in clusters:
                 place = declaration.place("components", name, "clusters", index)
                 yield Diagnostic.error(
                     "declared-cluster-missing",
                     f"there is no cluster {cluster}",
                     at=place,
-                    fix=_near(cluster, platform.clusters),
+                    fix=_near(cluster, clusters),
                 )
 
 
@@ -141,17 +150,23 @@ def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | 
 
 
 def components(
-    declaration: Declaration, cluster: str, inferred: Sequence[Component]
+    declaration: Declaration, tree: WorkTree, cluster: str, inferred: Sequence[Component]
 ) -> tuple[list[Component], list[Diagnostic]]:
-    """The components of a cluster, with what is declared of them."""
+    """Return the components of a cluster, with what is declared of them."""
     found = list(inferred)
     diagnostics: list[Diagnostic] = []
     for name, wish in declaration.platform.components.items():
         if wish.clusters and cluster not in wish.clusters:
             continue
-        if (index := _index(found, name, wish)) is None:
+        if (index := _index(found, name, wish)) is not None:
+            found = _renamed(found, found[index].name, name)
+            found, index = _as_one(found, name)
+        elif wish.from_:
+            found, said = _brought(declaration, tree, cluster, found, name)
+            diagnostics += said
+            index = _index_of(found, name)
+        if index is None:
             continue
-        found = _renamed(found, found[index].name, name)
         declared = _declared(declaration, found[index], wish)
         gates, hooks = (
             declaration_file.gates_of(declaration, name),
@@ -173,8 +188,8 @@ def components(
 def undeployed(declaration: Declaration, inferred: Sequence[Component]) -> Iterator[Diagnostic]:
     """Declared components that nothing in the repo deploys anywhere."""
     names = {each.name for each in inferred}
-    for name in declaration.platform.components:
-        if name not in names:
+    for name, wish in declaration.platform.components.items():
+        if name not in names and not wish.from_:
             hint = _near(name, names) or "Write from: with the directory that has it."
             message = f"nothing in the repo deploys {name}"
             yield Diagnostic.error(
@@ -196,9 +211,67 @@ def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:
     )
 
 
+def _index_of(found: Sequence[Component], name: str) -> int | None:
+    return next((index for index, each in enumerate(found) if each.name == name), None)
+
+
+def _as_one(found: list[Component], name: str) -> tuple[list[Component], int]:
+    """Join components that have the same name by now: the inline manifest, and what Git will apply in its place."""
+    same = [each for each in found if each.name == name]
+    index = found.index(same[0])
+    if len(same) == 1:
+        return found, index
+    first = min(same, key=lambda each: _PHASES.index(each.phase))
+    owned = next((each for each in same if each.owner == Owner.GITOPS), first)
+    joined = dataclasses.replace(
+        first,
+        side=Side.HYBRID if len({origin.side for each in same for origin in each.origins}) > 1 else first.side,
+        owner=owned.owner,
+        version=owned.version or first.version,
+        parent=owned.parent,
+        needs=tuple(dict.fromkeys(need for each in same for need in each.needs if need != name)),
+        missing=tuple(dict.fromkeys(need for each in same for need in each.missing)),
+        origins=tuple(origin for each in same for origin in each.origins),
+    )
+    return [joined if each is same[0] else each for each in found if each is same[0] or each not in same], index
+
+
+def _brought(
+    declaration: Declaration, tree: WorkTree, cluster: str, found: list[Component], name: str
+) -> tuple[list[Component], list[Diagnostic]]:
+    """Add what ``from`` holds, where nothing in the repo deploys it: to the component of that name, or as a new one."""
+    wish = declaration.platform.components[name]
+    index = _index_of(found, name)
+    beside = None if index is None else found[index]
+    known = well_known_components.recognised([name])
+    phase = beside.phase if beside else Phase(wish.phase) if wish.phase is not UNSET else _phase(known)
+    path, place = _clean(wish.from_), declaration.place("components", name, "from")
+    origin = declared_sources.origin(tree, path, name=name, place=place, cluster=cluster, phase=phase, beside=beside)
+    if origin is None:
+        is_there = tree.is_file(path) or tree.is_dir(path)
+        message = f"{path} holds neither a chart, a kustomization nor manifests, and nothing in the repo deploys it"
+        fix = "Name the directory with the Chart.yaml, the kustomization.yaml or the manifests, or a file of manifests."
+        return found, [Diagnostic.error("declared-source-unusable", message, at=place, fix=fix)] if is_there else []
+    if index is not None and beside is not None:
+        changed = dataclasses.replace(
+            beside, origins=(origin, *beside.origins), version=beside.version or origin.version
+        )
+        return [*found[:index], changed, *found[index + 1 :]], []
+    made = Component(
+        name=name, cluster=cluster, phase=phase, side=Side.BOOTSTRAP, owner=Owner.BOOTSTRAP,
+        role=known.role if known else "", why=known.why if known else "", is_why_only_form=known is None,
+        version=origin.version, origins=(origin,),
+    )  # fmt: skip
+    return [*found, made], []
+
+
+def _phase(known: well_known_components.WellKnownComponent | None) -> Phase:
+    return Phase.ENGINE if known and known.role == "engine" else Phase.CORE
+
+
 def _index(found: Sequence[Component], name: str, wish: declaration_form.ComponentSection) -> int | None:
-    """The component that is meant: by where it comes from, else by its name."""
-    if path := wish.from_.strip("/").removeprefix("./"):
+    """Return the component that is meant: by where it comes from, else by its name."""
+    if path := _clean(wish.from_):
         places = [
             (_PREFERRED.index(origin.form), index)
             for index, each in enumerate(found)
@@ -206,7 +279,7 @@ def _index(found: Sequence[Component], name: str, wish: declaration_form.Compone
             if origin.form in _PREFERRED and _comes_from(origin, path)
         ]
         return min(places)[1] if places else None
-    return next((index for index, each in enumerate(found) if each.name == name), None)
+    return _index_of(found, name)
 
 
 def _comes_from(origin: Origin, path: str) -> bool:

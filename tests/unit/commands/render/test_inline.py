@@ -229,7 +229,7 @@ def test_several_files(repo: Path) -> None:
 
 
 def test_the_inline_manifest_is_not_made_from_itself(repo: Path) -> None:
-    with pytest.raises(errors.UsageError, match="nothing in the repo but the inline manifest itself"):
+    with pytest.raises(errors.UsageError, match="only the inline manifest itself"):
         run(repo, rendition(ACCOUNT, side=Side.BOOTSTRAP), one=component(inline_origin()))
 
 
