@@ -30,7 +30,11 @@ IN_MACHINE_CONFIG = r"(?:key|token|secret|password|passphrase|auth|identity)"
 
 
 _SETTING = re.compile(rf"pass(?:word|wd|phrase)|token|{_KEYS}|secret[-_]?key|credential", re.I)
-_PLAIN_END = r"(?:name|ref|path|file|enabled|mount)$"
+_PLAIN_END = (
+    r"(?:name|ref|path|file|enabled|mount"
+    r"|length|duration|ttl|lifetime|expiry|expiration|rotation|interval|timeout|algorithm|type|format|policy)$"
+)
+"""What tells of a secret: where it is, how long it is, when it ends."""
 _PLAIN_SETTING = re.compile(_PLAIN_END, re.I)
 
 

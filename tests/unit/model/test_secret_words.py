@@ -21,11 +21,11 @@ NAMES = (
 @pytest.mark.parametrize(
     ("judge", "accepted"),
     [
-        (secret_words.is_secret_setting, {"password", "adminPassword", "token", "tokenTTL", "apiKey", "api-key"}),
+        (secret_words.is_secret_setting, {"password", "adminPassword", "token", "apiKey", "api-key"}),
         (
             secret_words.is_secret_name,
             {
-                "password", "adminPassword", "clientSecret", "token", "tokenTTL", "apiKey", "api-key", "sshKey",
+                "password", "adminPassword", "clientSecret", "token", "apiKey", "api-key", "sshKey",
                 "connectionString", "dsn", "auth",
             },
         ),

@@ -26,9 +26,20 @@ _MOST = 5
 _RULES = (".sops.yaml", ".sops.yml")
 _NO_SECRET = ("ENC[", "${", "{{", "op://", "ref+", "vault:", "$(", "<")
 _AGE = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{20,}")
-_PRIVATE = re.compile(r"^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s*\n\s*[A-Za-z0-9+/=]{8,}\s*$", re.MULTILINE)
+_PRIVATE = re.compile(
+    r"^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s*\n\s*[A-Za-z0-9+/=]{8,}\s*$"
+    # In one line, as JSON and texts in double quotes have it.
+    r"|-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\\n[A-Za-z0-9+/=]{16}",
+    re.MULTILINE,
+)
 """With a line of the key itself: templates of Secrets have the first line and a variable."""
-_KEYS = (("a private key of age", "AGE-SECRET-KEY-1", _AGE), ("a private key", "PRIVATE KEY-----", _PRIVATE))
+_ENCODED = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURS|BSSVZBVE|QUklWQVRF)[A-Za-z0-9+/]{40}")
+"""The same in base64: the word PRIVATE in one of its three positions, and more behind it."""
+_KEYS = (
+    ("a private key of age", "AGE-SECRET-KEY-1", _AGE),
+    ("a private key", "PRIVATE KEY-----", _PRIVATE),
+    ("a private key in base64", "LS0tLS1CRUdJTi", _ENCODED),
+)
 _TEXTS = (
     ".yaml", ".yml", ".json", ".txt", ".key", ".pem", ".agekey", ".env", ".sh", ".toml", "kubeconfig", "talosconfig",
     "id_rsa", "id_ed25519", "id_ecdsa", ".j2", ".gotmpl", ".tpl", ".tf", ".tfvars", ".ini", ".conf", ".cfg",
