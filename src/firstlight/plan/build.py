@@ -16,6 +16,7 @@ from firstlight.plan import (
     cycles,
     deadlocks,
     gitops_steps,
+    machine_checks,
     network,
     plan_context,
     scheduling,
@@ -80,6 +81,7 @@ def _without_contradictions(steps: Sequence[Step]) -> list[Step]:
 
 
 def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    yield from machine_checks.problems([known.facts.cluster])
     yield from _no_engine(known)
     yield from cycles.problems(steps)
     yield from cycles.missing(known.facts)

@@ -14,6 +14,7 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
+from firstlight.plan import machine_checks
 from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
@@ -51,6 +52,7 @@ def _read(tree: WorkTree) -> Platform:
         *tree.diagnostics,
         *problems,
         *joined.diagnostics,
+        *machine_checks.problems(joined.clusters),
         *diagnostics,
         *(diagnostic for each in found for diagnostic in each.diagnostics),
     ]

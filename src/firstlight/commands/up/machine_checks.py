@@ -133,27 +133,6 @@ def _problem(machine: Machine, why: str, *, is_hard: bool) -> Diagnostic:
     )  # fmt: skip
 
 
-def address_problems(cluster: Cluster) -> list[Diagnostic]:
-    """Machines that are declared at one address: the second would get its config on top of the first."""
-    first: dict[str, Machine] = {}
-    found = []
-    for each in cluster.machines:
-        other = first.setdefault(each.address, each)
-        if each.address and other is not each:
-            found.append(
-                Diagnostic.error(
-                    "address-twice",
-                    f"{other.name} and {each.name} are declared at the same address {each.address}",
-                    evidence=(
-                        Evidence(each.address, other.place, where=other.name),
-                        Evidence(each.address, each.place, where=each.name),
-                    ),
-                    fix="Give each machine its own.",
-                )
-            )
-    return found
-
-
 def _without_program() -> Diagnostic:
     return Diagnostic.error(
         "program-missing",

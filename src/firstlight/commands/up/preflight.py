@@ -10,7 +10,6 @@ from firstlight import errors
 from firstlight.clients import omnictl, program_path
 from firstlight.commands.up import machine_checks
 from firstlight.commands.up.git_state import rendered_commit
-from firstlight.commands.up.machine_checks import address_problems
 from firstlight.execute import cluster_identity, command_digest
 from firstlight.execute.command_digest import CommandDigest
 from firstlight.execute.means import Means, RunRequest
@@ -29,7 +28,6 @@ from firstlight.model.work import CreateSecret, Install, MigrateOwners, SyncTemp
 from firstlight.plan import argocd_takeover, cluster_facts, flux_takeover
 
 __all__ = [
-    "address_problems",
     "command_problems",
     "declaration_diagnostics",
     "handover_problems",

@@ -107,7 +107,6 @@ async def prepare(
         *plan.problems,
         *said,
         *preflight.run_diagnostics(diagnostics),
-        *preflight.address_problems(cluster),
     ]
     problems += preflight.handover_problems(platform, cluster, work, renditions, is_strict=wishes.is_handover)
     if is_checked:

@@ -163,25 +163,20 @@ def _machines(
     declarations: Sequence[TalosDeclaration], parts: Sequence[ConfigPart]
 ) -> tuple[tuple[Machine, ...], list[Diagnostic]]:
     """The machines, each with what the patches say about it."""
-    machines: dict[str, Machine] = {}
+    machines: list[Machine] = []
+    first: dict[str, Machine] = {}
     diagnostics: list[Diagnostic] = []
     filled = _Filler(parts)
     for declared in (machine for each in declarations for machine in each.machines):
         machine = filled.machine(declared)
-        first = machines.setdefault(machine.name, machine)
-        if first is not machine and first.place != machine.place:
-            message = f"two machines are called {machine.name}, the first in {first.place}"
-            diagnostics.append(
-                Diagnostic.warning("machine-name-twice", message, at=machine.place, fix="Give each a name of its own.")
-            )
-    addresses: dict[str, Machine] = {}
-    for machine in machines.values():
-        if machine.address and addresses.setdefault(machine.address, machine) is not machine:
-            message = f"{machine.name} has the address of {addresses[machine.address].name}, {machine.address}"
-            diagnostics.append(
-                Diagnostic.warning("address-twice", message, at=machine.place, fix="Give each an address of its own.")
-            )
-    return tuple(machines.values()), diagnostics
+        known = first.setdefault(machine.name, machine)
+        if known is machine or (known.place.path == machine.place.path and known.place != machine.place):
+            machines.append(machine)  # two of one name in a file are two machines, of which the plan tells
+        elif known.place != machine.place:
+            message = f"two machines are called {machine.name}, also at {known.place}: only that one counts"
+            fix = "Give each machine its own name."
+            diagnostics.append(Diagnostic.warning("machine-name-twice", message, at=machine.place, fix=fix))
+    return tuple(machines), diagnostics
 
 
 class _Filler:
