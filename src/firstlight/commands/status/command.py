@@ -15,9 +15,10 @@ from firstlight.cli.output import Form
 @repo_option
 @output.option
 def status(cluster: str, watch: bool, root: Path | None, form: Form) -> int:
-    """How the newest run stands: its phases, what waits and why, whether it still goes on.
+    """Show how the newest run stands: its phases, what waits and why, and which overrides are open.
 
-    It reads the run's journal and nothing else. Exit code 1 means that the run failed or was interrupted.
+    It reads what this computer has recorded, and asks no cluster. Exit code 1 means that the run failed or was
+    interrupted, or that an override has expired.
     """
     from firstlight.commands.status import status as room
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from firstlight.cli import follow_run, output, which_run
 from firstlight.cli.output import Form
 from firstlight.commands.runs import data, text
-from firstlight.drawing import run_lines, run_screen, safe, table
+from firstlight.commands.status.output_form import OpenOverrideData
+from firstlight.drawing import clock, override_text, run_lines, run_screen, safe, table
 from firstlight.errors import ExitCode
+from firstlight.execute.overrides import override_records
 from firstlight.journal import journal_reader
+from firstlight.model.override import Override
 from firstlight.model.run_state import RunBrief, RunState
 
 _LOOK = 1.0
@@ -24,21 +27,50 @@ def show(cluster: str, *, watch: bool, root: Path | None, form: Form) -> int:
     """Print how the newest run stands, and return the exit code."""
     state = which_run.state_directory(root)
     newest, others = _newest(state, cluster)
+    overrides = _open_overrides(state, cluster)
     while newest is None and watch:
         time.sleep(_LOOK)
         newest, others = _newest(state, cluster)
     if newest is None:
-        _nothing(cluster, others, form)
-        return 0
+        _nothing(cluster, others, overrides, form)
+        return _code(None, overrides)
     path = which_run.path(state, newest.run)
     found = which_run.read(path)
     if watch and found.outcome in ("running", "unknown"):
-        return _code(asyncio.run(_watched(path, form)))
+        return _code(asyncio.run(_watched(path, form)), overrides)
     if form == "json":
-        output.write_json({"run": data.state_data(found, now=time.time())})
+        output.write_json({"run": data.state_data(found, now=time.time()), "overrides": _override_data(overrides)})
     else:
-        print("\n".join(_text(found, others)))
-    return _code(found)
+        print("\n".join([*_text(found, others), *_override_lines(overrides)]))
+    return _code(found, overrides)
+
+
+def _open_overrides(state: Path, cluster: str) -> list[Override]:
+    """Return the overrides that are not over, as this computer has recorded them."""
+    clusters = [cluster] if cluster else sorted(each.parent.name for each in state.glob("*/overrides"))
+    return [each for name in clusters for each in override_records.local(state, name) if not each.is_over]
+
+
+def _override_lines(overrides: list[Override]) -> list[str]:
+    now = time.time()
+    lines = [
+        f"{override_text.line(each, now)}\n  next: firstlight override status {each.cluster}" for each in overrides
+    ]
+    return ["", *(safe.text(each) for each in lines)] if lines else []
+
+
+def _override_data(overrides: list[Override]) -> list[OpenOverrideData]:
+    now = time.time()
+    return [
+        {
+            "id": each.id,
+            "cluster": each.cluster,
+            "reason": each.reason,
+            "until": clock.moment(each.until),
+            "expired": each.is_expired(now),
+        }
+        for each in overrides
+    ]
 
 
 def _newest(state: Path, cluster: str) -> tuple[RunBrief | None, list[str]]:
@@ -49,10 +81,11 @@ def _newest(state: Path, cluster: str) -> tuple[RunBrief | None, list[str]]:
     return newest, sorted({each.cluster for each in runs} - {name})
 
 
-def _nothing(cluster: str, others: list[str], form: str) -> None:
+def _nothing(cluster: str, others: list[str], overrides: list[Override], form: str) -> None:
     of = f" of {cluster}" if cluster else ""
     there = f"; there were runs of {', '.join(others)}" if others else ""
-    output.answer(form, safe.text(f"no run{of} yet{there}\nnext: firstlight up {cluster}".rstrip()), {"run": None})
+    lines = [safe.text(f"no run{of} yet{there}\nnext: firstlight up {cluster}".rstrip()), *_override_lines(overrides)]
+    output.answer(form, "\n".join(lines), {"run": None, "overrides": _override_data(overrides)})
 
 
 def _text(state: RunState, others: list[str]) -> list[str]:
@@ -100,5 +133,7 @@ async def _watched(path: Path, form: Form) -> RunState:
     return view.state
 
 
-def _code(state: RunState) -> int:
-    return ExitCode.FAILED if state.outcome in ("failed", "interrupted", "killed") else 0
+def _code(state: RunState | None, overrides: list[Override]) -> int:
+    is_broken = state is not None and state.outcome in ("failed", "interrupted", "killed")
+    is_expired = any(each.is_expired(time.time()) for each in overrides)
+    return ExitCode.FAILED if is_broken or is_expired else 0

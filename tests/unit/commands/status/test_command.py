@@ -11,9 +11,11 @@ from xml.etree import ElementTree
 import pytest
 
 from firstlight.cli import main
+from firstlight.execute.overrides import override_records
 from firstlight.journal import event_lines, run_identity, state_files
 from firstlight.journal.journal_writer import Journal
 from firstlight.model.event import RunStarted
+from firstlight.model.override import Emergency, Override, OverrideStanding
 from tests.unit.journal import stories
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios" / "runs"
@@ -40,8 +42,40 @@ def test_without_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main.run(["status", "--repo", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no run yet\nnext: firstlight up\n"
     assert main.run(["status", "-o", "json", "--repo", str(tmp_path)]) == 0
-    assert json.loads(capsys.readouterr().out) == {"run": None}
+    assert json.loads(capsys.readouterr().out) == {"run": None, "overrides": []}
     assert not list(tmp_path.iterdir())
+
+
+def override(repo: Path, id: str, *, until: float, standing: OverrideStanding = OverrideStanding.OPEN) -> None:
+    record = Override(
+        id=id, cluster="infra", emergency=Emergency.OUTAGE, reason="limit too low", who="ada", begun=until - 7200,
+        until=until, standing=standing, scope=("component shop",),
+    )  # fmt: skip
+    override_records.copy(record, repo / ".firstlight", "infra")
+
+
+def test_overrides_that_are_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(tmp_path, "whole")
+    override(tmp_path, "one-of-today", until=time.time() + 3600)
+    override(tmp_path, "one-that-is-over", until=time.time() - 60, standing=OverrideStanding.ENDED)
+
+    assert main.run(["status", "--repo", str(tmp_path)]) == 0
+
+    out = capsys.readouterr().out
+    assert "override one-of-today of ada: limit too low (open, expires in" in out
+    assert out.endswith("next: firstlight override status infra\n")
+    assert "one-that-is-over" not in out
+
+
+def test_an_override_that_has_expired_is_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    override(tmp_path, "one-of-yesterday", until=time.time() - 86_400)
+
+    assert main.run(["status", "--repo", str(tmp_path)]) == 1
+    assert "EXPIRED" in capsys.readouterr().out
+    assert main.run(["status", "infra", "-o", "json", "--repo", str(tmp_path)]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["overrides"]
+    assert (found["id"], found["expired"]) == ("one-of-yesterday", True)
+    assert main.run(["status", "apps", "--repo", str(tmp_path)]) == 0
 
 
 def test_a_cluster_that_was_never_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
