@@ -112,13 +112,19 @@ def add_hook(repo: Path) -> None:
     (repo / "seed").chmod(0o755)
 
 
+def contents(repo: Path) -> dict[Path, bytes]:
+    """The files of the repo, without the journals that firstlight keeps beside them."""
+    kept = repo / ".firstlight"
+    return {path: path.read_bytes() for path in sorted(repo.rglob("*")) if path.is_file() and kept not in path.parents}
+
+
 def labs(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "labs").iterdir())
 
 
 def test_it_works_and_says_what_stood_for_what(firstlight: Run, repo: Path, tmp_path: Path) -> None:
     add_hook(repo)
-    before = {path: path.read_bytes() for path in sorted(repo.rglob("*")) if path.is_file()}
+    before = contents(repo)
 
     done = firstlight(
         "rehearse",
@@ -146,8 +152,11 @@ def test_it_works_and_says_what_stood_for_what(firstlight: Run, repo: Path, tmp_
     assert "run ./seed" in done.stderr
     assert any(each["what"] == "what containers do" for each in told["untried"])
     assert "### Rehearsal of `small`: passed" in (tmp_path / "out.md").read_text()
-    assert {path: path.read_bytes() for path in sorted(repo.rglob("*")) if path.is_file()} == before
+    assert contents(repo) == before
     assert labs(tmp_path) == []
+    listed = json.loads(firstlight("runs", "--repo", str(repo), "-ojson").stdout)["runs"]
+    assert [(each["rehearsal"], each["outcome"]) for each in listed] == [(True, "passed")]
+    assert "rehearsal" in firstlight("status", "--repo", str(repo)).stdout
 
 
 @pytest.mark.long

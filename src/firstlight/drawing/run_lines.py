@@ -153,6 +153,7 @@ def _verdict(state: RunState, cluster: str, now: float) -> str:
         done = sum(each.state in DONE for each in state.steps)
         return f"{cluster}   dry run: {text}, {_of(done, len(state.steps))} looked at in {took}{reason}"
     steps = _steps(state)
+    cluster = f"{cluster}   rehearsal" if state.started.is_rehearsal else cluster
     match state.outcome:
         case RunOutcome.PASSED if not state.writes:
             return f"{cluster}   ✔ is as it must be: {steps} looked at in {took}, {wrote}"

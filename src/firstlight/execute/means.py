@@ -48,6 +48,8 @@ class Means:
     masks: Masks = dataclasses.field(default_factory=Masks)
     """What must not be seen of what commands print."""
     is_rehearsal: bool = False
+    journals: Path | None = None
+    """The state directory that journals go to, where that is another one: a rehearsal is listed with the repo's runs."""
     close: Callable[[], Awaitable[None]] = _nothing
     """Ends the connections to providers of secrets."""
     now: Callable[[], float] = time.time

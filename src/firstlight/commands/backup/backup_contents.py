@@ -328,5 +328,5 @@ def record_files(state: Path, cluster: str) -> Iterator[Path]:
             yield path
     for path in journal_reader.paths(state):
         run = journal_reader.brief(path)
-        if run is not None and run.cluster == cluster and not path.is_symlink():
+        if run is not None and run.cluster == cluster and not run.is_rehearsal and not path.is_symlink():
             yield path

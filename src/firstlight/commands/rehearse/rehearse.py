@@ -78,6 +78,8 @@ class RehearsalKit:
     offline: bool = False
     allowed: AllowedCommands = dataclasses.field(default_factory=AllowedCommands)
     """The commands that the repo may run."""
+    journals: Path | None = None
+    """The state directory of the repo, so that its runs list the rehearsal, too; the lab's own without one."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -142,7 +144,7 @@ async def _carried_out(prepared: up.PreparedRun, wishes: RunRequest, means: Mean
 
 
 def _journal(means: Means) -> Path:
-    found = journal_reader.paths(means.state)
+    found = journal_reader.paths(means.journals or means.state)
     if not found:
         raise errors.FirstlightError("the run left no journal")
     return found[0]
@@ -271,6 +273,7 @@ def _means(
         ),
         kubeconfig=None if stage.names else Secret(kit.lab.kubeconfig.read_bytes()),
         is_rehearsal=True,
+        journals=kit.journals,
     )
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from pathlib import Path
 
 from firstlight.cli import allow_commands as cli_allow_commands
-from firstlight.cli import output, which_cluster, which_repo
+from firstlight.cli import output, which_cluster, which_repo, which_run
 from firstlight.commands.rehearse import chart_copies, lab_mapping
 from firstlight.commands.rehearse import rehearse as rehearse_room
 from firstlight.commands.rehearse import text as rehearse_text
@@ -50,6 +50,7 @@ async def _rehearse(
     given = chart_copies.read(charts) if charts else ()
     one = await fresh_lab(lab_name(cluster.name))
     tools = await kit(one, actors=lab_mapping.actors(platform, cluster), given=given, offline=offline, keep=keep)
+    tools = dataclasses.replace(tools, journals=which_run.state_directory(platform.root))
     try:
         played = await rehearse_room.rehearse(platform, cluster, wishes, tools)
         # There is nothing to prove of a run that did not get to its end.

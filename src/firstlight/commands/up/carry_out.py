@@ -105,7 +105,9 @@ async def carry_out(prepared: PreparedRun, wishes: RunRequest, means: Means, *, 
 async def _followed(
     prepared: PreparedRun, wishes: RunRequest, means: Means, *, begun: RunStarted, yes: bool, form: Form
 ) -> RunResult:
-    async with follow_run.RunFollower(journal_writer.Journal.start(means.state, begun), form) as progress:
+    async with follow_run.RunFollower(
+        journal_writer.Journal.start(means.journals or means.state, begun), form
+    ) as progress:
 
         def confirm(danger: str) -> bool:
             if yes:

@@ -191,7 +191,8 @@ def _omni_problem(code: str, message: str, error: errors.FirstlightError, cluste
 
 async def world_problems(work: Work, means: Means) -> list[Diagnostic]:
     """Everything that can be asked before the first write, asked at once."""
-    is_first = not journal_reader.paths(means.state)
+    rehearsals = [each for each in journal_reader.runs(means.state) if each.is_rehearsal]
+    is_first = len(journal_reader.paths(means.state)) == len(rehearsals)
     lived = cluster_identity.known(means.state, work.cluster.name)
     found = await asyncio.gather(
         secret_problems(work, means.masks.remembering(means.resolve)),

@@ -124,8 +124,12 @@ def _print(found: Verification, form: str) -> None:
 
 
 def _last_run(state: Path, cluster: str) -> float:
-    """When the last run began that was no dry run; an hour ago where there is none."""
-    runs = [each for each in journal_reader.runs(state) if each.cluster == cluster and not each.is_dry_run]
+    """Return when the last run on the cluster itself began; an hour ago where there is none."""
+    runs = [
+        each
+        for each in journal_reader.runs(state)
+        if each.cluster == cluster and not each.is_dry_run and not each.is_rehearsal
+    ]
     return runs[0].started if runs else time.time() - HOUR
 
 
