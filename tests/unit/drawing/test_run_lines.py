@@ -35,7 +35,7 @@ def test_after_a_rehearsal_it_is_the_report_that_says_what_is_next() -> None:
     rehearsal = dataclasses.replace(STARTED, is_rehearsal=True)
     failed = StepEnded(at=103, step="coredns", verdict="failed", reason="no image")
 
-    assert shown(rehearsal, *TOLD) == ["infra   ✔ 2 steps (1 skipped) in 4s, 4 writes"]
+    assert shown(rehearsal, *TOLD) == ["infra   rehearsal   ✔ 2 steps (1 skipped) in 4s, 4 writes"]
     assert not any(
         "firstlight up" in each for each in shown(rehearsal, *TOLD[:3], failed, RunEnded(at=104, verdict="failed"))
     )
