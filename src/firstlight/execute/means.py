@@ -49,7 +49,7 @@ class Means:
     """What must not be seen of what commands print."""
     is_rehearsal: bool = False
     journals: Path | None = None
-    """The state directory that journals go to, where that is another one: a rehearsal is listed with the repo's runs."""
+    """Where journals go if not to ``state``: a rehearsal is listed with the repo's runs."""
     close: Callable[[], Awaitable[None]] = _nothing
     """Ends the connections to providers of secrets."""
     now: Callable[[], float] = time.time
