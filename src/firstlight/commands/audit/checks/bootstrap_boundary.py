@@ -86,7 +86,9 @@ def values_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             continue
         ours, theirs = (_certain(scene, component, side) for side in (Side.BOOTSTRAP, Side.GITOPS))
         # What one half leaves out may be in the part of it that is not known.
-        is_whole = chart_values.are_values_known(component)
+        is_whole = chart_values.are_values_known(component) and not any(
+            _has_assumed(scene, each) for chart in chart_values.charts_of(component) for each in chart.values
+        )
         judged = {*ours, *theirs} if is_whole else ours.keys() & theirs.keys()
         apart = [each for each in sorted(judged) if _differ(component, each, ours, theirs)]
         both = [each for each in apart if each in ours and each in theirs]
