@@ -1,6 +1,7 @@
 """Write the fields of Flux's objects, from the CRDs in the Go modules of its controllers: ``make flux-fields``.
 
-A field that any of the versions below knows is known; where a version of an API is in none of them, the audit is silent.
+A field that any of the versions below knows is known. Where a version of an API is in none of them, the audit
+is silent.
 """
 
 import json
@@ -43,7 +44,7 @@ def directory_of(module: str) -> pathlib.Path:
     """Return where Go has a module, which it downloads first."""
     with tempfile.TemporaryDirectory() as empty:
         command = ["go", "mod", "download", "-json", module]
-        ran = subprocess.run(command, cwd=empty, check=False, capture_output=True, text=True)  # noqa: S603, TID251
+        ran = subprocess.run(command, cwd=empty, check=False, capture_output=True, text=True)
     said = json.loads(ran.stdout)
     if "Dir" not in said:
         sys.exit(f"{module}: {said.get('Error')}")
@@ -79,7 +80,10 @@ def merged(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return None
     names = sorted({*one, *other})
-    return {name: merged(one[name], other[name]) if name in one and name in other else one.get(name, other.get(name)) for name in names}
+    return {
+        name: merged(one[name], other[name]) if name in one and name in other else one.get(name, other.get(name))
+        for name in names
+    }
 
 
 if __name__ == "__main__":

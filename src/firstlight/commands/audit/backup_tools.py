@@ -72,9 +72,10 @@ def copy_volume(scene: PlatformView, cluster: str, namespace: str, names: Collec
         if item.object.id.group == "longhorn.io":
             if within.at(item.value, "spec", "task") == "backup":
                 return True  # of all volumes, unless those are told apart by groups
-        elif item.object.id.namespace == namespace or "$" in item.object.id.namespace:
-            if mentions(item.value.get("spec"), _SELECTS) or mentions(item.value.get("spec"), named):
-                return True
+            continue
+        is_near = item.object.id.namespace == namespace or "$" in item.object.id.namespace
+        if is_near and any(mentions(item.value.get("spec"), each) for each in (_SELECTS, named)):
+            return True
     return False
 
 

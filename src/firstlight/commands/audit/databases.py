@@ -1,4 +1,4 @@
-"""The databases of a cluster, by the operators, charts and images that make them, and what each lacks to be backed up."""
+"""The databases of a cluster, by the operators, charts and images that make them, and which backup each lacks."""
 
 import dataclasses
 import re
@@ -73,9 +73,7 @@ def unsaved(scene: PlatformView) -> Iterator[UnsavedDatabase]:
     yield from _of_images(scene)
 
 
-def _of(
-    item: AppliedObject, lacks: str, *, claims: tuple[str, ...] = (), is_plain: bool = False
-) -> UnsavedDatabase:
+def _of(item: AppliedObject, lacks: str, *, claims: tuple[str, ...] = (), is_plain: bool = False) -> UnsavedDatabase:
     return UnsavedDatabase(
         what=str(item.object.id),
         lacks=lacks,

@@ -88,17 +88,18 @@ def copies_beside(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     for path, objects in _unapplied(scene):
         if path in off:
             continue
-        copies = [(each, place, item) for each, place in objects if (item := _twin(path, applied.get(each, [])))]
+        twins = [(each, place, _twin(path, applied.get(each, []))) for each, place in objects]
+        copies = [(each, place, twin) for each, place, twin in twins if twin is not None]
         if copies and len(copies) == len(objects):
             names = wording.first_name(str(each) for each, _, _ in copies)
-            _, place, item = copies[0]
+            _, place, twin = copies[0]
             yield rule.finding(
-                f"nothing applies this copy of {names}; the one in {item.object.place.path} is applied",
+                f"nothing applies this copy of {names}; the one in {twin.object.place.path} is applied",
                 at=place,
                 clusters=tuple({each.cluster for each in applied[copies[0][0]]}),
-                subject=item.component.name,
+                subject=twin.component.name,
                 evidence=tuple(
-                    Evidence(f"{each} is applied from here", item.object.place) for each, _, item in copies[:_SHOWN]
+                    Evidence(f"{each} is applied from here", one.object.place) for each, _, one in copies[:_SHOWN]
                 ),
                 key=f"{path} is a copy",
                 severity=None if is_sure else Severity.NOTE,

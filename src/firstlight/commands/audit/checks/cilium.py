@@ -62,12 +62,11 @@ def proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             found = _finding(rule, component, replaces, message, said_there)
             yield dataclasses.replace(found, fix=talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY))
 
-
     yield from _rendered_proxy_twice(rule, scene)
 
 
 def _rendered_proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
-    """kube-proxy beside a Cilium that somebody has rendered, such as into an inline manifest, or that a Job installs."""
+    """Yield kube-proxy beside a Cilium that was rendered, such as into an inline manifest, or that a Job installs."""
     for cluster in scene.clusters:
         proxy = talos_facts.kube_proxy(cluster)
         if not proxy.is_known or not proxy.value or not scene.facts[cluster.name].has_talos:
@@ -96,7 +95,11 @@ def _rendered_replacements(scene: PlatformView, cluster: Cluster) -> Iterator[tu
             yield item.component, message, item.object.at("data", _REPLACEMENT)
     for item in scene.of_cluster(cluster.name, "batch/Job"):
         if wording.mentions(item.value.get("spec"), _INSTALLS):
-            yield item.component, f"Talos runs kube-proxy beside the Cilium of Job {item.object.id.name}, {both}", item.object.place
+            yield (
+                item.component,
+                f"Talos runs kube-proxy beside the Cilium of Job {item.object.id.name}, {both}",
+                item.object.place,
+            )
 
 
 def proxy_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:

@@ -23,7 +23,8 @@ _UPSTREAM = frozenset({
     "controlplaneio-fluxcd/flux-operator", "kubernetes-sigs/gateway-api", "longhorn/longhorn", "longhorn/charts",
     "metallb/metallb", "openebs/openebs", "openebs/mayastor", "piraeusdatastore/piraeus-operator",
     "projectcalico/calico", "tigera/operator", "rook/rook", "topolvm/topolvm", "rancher/local-path-provisioner",
-    "kubernetes-sigs/sig-storage-local-static-provisioner", "kubernetes-csi/external-snapshotter", "argoproj-labs/argocd-operator",
+    "kubernetes-sigs/sig-storage-local-static-provisioner", "kubernetes-csi/external-snapshotter",
+    "argoproj-labs/argocd-operator",
 })  # fmt: skip
 """Projects that clusters stand on: CNI, DNS, certificates, engine, secrets, storage."""
 _OWNER = re.compile(
@@ -115,7 +116,9 @@ def _moving(source: RemoteSource, *, is_default_known: bool) -> str:
     """Return what is followed: a branch, or the newest release; empty where it stays or is not known."""
     match = _MOVING_FILE.search(source.url)
     if match is not None:
-        return f"the branch {match['raw'] or match['branch']}" if match["raw"] or match["branch"] else "the newest release"
+        return (
+            f"the branch {match['raw'] or match['branch']}" if match["raw"] or match["branch"] else "the newest release"
+        )
     if source.revision:
         is_branch = _BRANCH.fullmatch(source.revision) is not None
         return f"the branch {source.revision.removeprefix('refs/heads/')}" if is_branch else ""
@@ -139,5 +142,3 @@ def _short(url: str) -> str:
 
 def _finding(rule: AuditRule, component: Component, place: Place, message: str) -> Finding:
     return rule.finding(message, at=place, clusters=(component.cluster,), subject=component.name)
-
-

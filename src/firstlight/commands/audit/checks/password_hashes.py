@@ -27,9 +27,13 @@ _ASIDE = re.compile(
     r"|schemas?)/",
     re.IGNORECASE,
 )
-_SHOWS = re.compile(r"(?:^|[-_.])(?:example|sample|template|test|dist|tmpl)(?:[-_.]|$)|\.(?:md|adoc|rst|svg|lock|sum)$", re.I)
+_SHOWS = re.compile(
+    r"(?:^|[-_.])(?:example|sample|template|test|dist|tmpl)(?:[-_.]|$)|\.(?:md|adoc|rst|svg|lock|sum)$", re.I
+)
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|\*)")
-_RANDOM = re.compile(r"client[-_]?secret|(?:api|refresh|access)[-_]?(?:token|key)|salt|digest|checksum|etag", re.IGNORECASE)
+_RANDOM = re.compile(
+    r"client[-_]?secret|(?:api|refresh|access)[-_]?(?:token|key)|salt|digest|checksum|etag", re.IGNORECASE
+)
 """Names before what is a hash of something random, which nobody can guess."""
 _SHOWN = 8
 

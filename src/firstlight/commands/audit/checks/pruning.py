@@ -22,7 +22,9 @@ from firstlight.repo.platform_view import AppliedObject, PlatformView
 _KEPT = ("Prune=false", "Prune=confirm")
 _CNI_WORKLOADS = ("apps/DaemonSet", flux_names.HELM_RELEASE_GROUP_KIND)
 _SHOWN = 8
-_CRD_PATH = re.compile(r"/(?:[\w.-]*[-_.])?crds?(?:[-_.][\w.-]*)?/|/gateway-api/releases/download/[^/]+/[\w-]+-install\.yaml")
+_CRD_PATH = re.compile(
+    r"/(?:[\w.-]*[-_.])?crds?(?:[-_.][\w.-]*)?/|/gateway-api/releases/download/[^/]+/[\w-]+-install\.yaml"
+)
 _GUARD = re.compile(r"prune: ?disabled|kustomize\.toolkit\.fluxcd\.io[/~1]+prune", re.IGNORECASE)
 _ENGINE_KINDS = ("/Namespace", flux_names.FLUX_INSTANCE_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
 _FLUX_CHARTS = frozenset({flux_names.INSTANCE_CHART, "flux2"})
@@ -65,12 +67,13 @@ def _remote_definitions(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
             for what, place in _fetched_definitions(scene, origin):
                 stated = stated_edits.declaring_object(scene, origin)
                 yield rule.finding(
-                    f"{origin.name} prunes the CRDs of {what}: if they leave Git, all objects of these kinds are deleted",
+                    f"{origin.name} prunes the CRDs of {what}: "
+                    "if they leave Git, all objects of these kinds are deleted",
                     at=stated.at("spec", "prune") if stated else origin.place,
                     clusters=(component.cluster,),
                     subject=component.name,
                     evidence=(Evidence(f"CRDs of {what}", place),),
-                    fix=f'Write commonMetadata.annotations: {{{flux_names.PRUNE_ANNOTATION}: disabled}} in the '
+                    fix=f"Write commonMetadata.annotations: {{{flux_names.PRUNE_ANNOTATION}: disabled}} in the "
                     "Kustomization if it has nothing but CRDs, or set prune: false.",
                     key=f"{origin.id} prunes fetched CRDs",
                 )

@@ -15,7 +15,8 @@ _SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!//)[^\s]+")
 _EXTERNAL_SECRETS = ("external-secrets.io/ExternalSecret",)
 _SSH_KEY = frozenset({"identity", "sshPrivateKey"})
 _HTTPS_LOGIN = frozenset({
-    "username", "password", "bearerToken", "githubAppID", "githubAppPrivateKey", "tls.crt", "certFile", "tlsClientCertData",
+    "username", "password", "bearerToken", "githubAppID", "githubAppPrivateKey", "tls.crt", "certFile",
+    "tlsClientCertData",
 })  # fmt: skip
 _ARGOCD_PLAIN = frozenset({"type", "url", "name", "project", "insecure", "enableLfs", "proxy", "noProxy"})
 _VARIABLE = re.compile(r"\$\{|\{\{|<<|ENC\[")
