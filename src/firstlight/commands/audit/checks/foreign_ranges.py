@@ -201,7 +201,7 @@ def _texts(scene: PlatformView, cluster: str) -> Iterator[ConfigText]:
         found = ",".join(_blocks(item.value))
         if found:
             yield ConfigText(
-                key=f"allowed ipBlock of NetworkPolicy {item.object.id.name}",
+                key=f"allow list of NetworkPolicy {item.object.id.name}",
                 text=found,
                 component=item.component,
                 place=item.object.at("spec"),

@@ -26,6 +26,8 @@ _CRD_PATH = re.compile(
     r"/(?:[\w.-]*[-_.])?crds?(?:[-_.][\w.-]*)?/|/gateway-api/releases/download/[^/]+/[\w-]+-install\.yaml"
 )
 _GUARD = re.compile(r"prune: ?disabled|kustomize\.toolkit\.fluxcd\.io[/~1]+prune", re.IGNORECASE)
+_COMPONENTS = "gotk-components.yaml"
+"""The file into which the flux command writes Flux itself."""
 _ENGINE_KINDS = ("/Namespace", flux_names.FLUX_INSTANCE_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
 _FLUX_CHARTS = frozenset({flux_names.INSTANCE_CHART, "flux2"})
 """Not the operator's: without it the controllers go on, and bring it back."""
@@ -158,7 +160,8 @@ def _is_engine(scene: PlatformView, item: AppliedObject, running: Engine | None)
     if found.kind != "Namespace" or running is None:
         return False
     # What the flux command writes stands so in every repo, and goes only with Flux itself.
-    if mapping(item.value, "metadata", "labels").get("app.kubernetes.io/part-of") == flux_names.PART_OF:
+    is_part = mapping(item.value, "metadata", "labels").get("app.kubernetes.io/part-of") == flux_names.PART_OF
+    if is_part or posixpath.basename(item.object.place.path) == _COMPONENTS:
         return False
     if running is Engine.FLUX:
         return found.name == flux_names.FLUX_SYSTEM
