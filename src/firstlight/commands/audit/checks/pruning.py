@@ -28,6 +28,7 @@ _CRD_PATH = re.compile(
 _GUARD = re.compile(r"prune: ?disabled|kustomize\.toolkit\.fluxcd\.io[/~1]+prune", re.IGNORECASE)
 _COMPONENTS = "gotk-components.yaml"
 """The file into which the flux command writes Flux itself."""
+_RESOURCE_POLICY = re.compile(r"helm\.sh/resource-policy: ?keep")
 _ENGINE_KINDS = ("/Namespace", flux_names.FLUX_INSTANCE_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
 _FLUX_CHARTS = frozenset({flux_names.INSTANCE_CHART, "flux2"})
 """Not the operator's: without it the controllers go on, and bring it back."""
@@ -145,6 +146,8 @@ def _is_engine(scene: PlatformView, item: AppliedObject, running: Engine | None)
     """Whether an object is the engine of this cluster, and not one that it brings for others."""
     found = item.object.id
     if running is Engine.FLUX and found.kind == flux_names.HELM_RELEASE:
+        if wording.mentions(mapping(item.value, "spec", "values"), _RESOURCE_POLICY):
+            return False  # Helm leaves it where it is
         # Also where the release is a half of what bootstrap installs first.
         charts = [
             chart_values.chart_name(each)
