@@ -27,6 +27,8 @@ class ValuesLayer:
     document: int = 0
     prefix: Way = ()
     """The way to the values in the document."""
+    stated: Values | None = dataclasses.field(default=None, repr=False)
+    """The entry of the chart's values that it is made from."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def layers(origin: Origin, files: _Files, declaring: Mapping[tuple[str, str], St
             for values in chart.values:
                 layer = _layer(values, chart, origin, files, declaring)
                 if layer is not None:
-                    yield layer
+                    yield dataclasses.replace(layer, stated=values)
 
 
 def _layer(

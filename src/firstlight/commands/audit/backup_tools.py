@@ -2,23 +2,29 @@
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from firstlight.commands.audit.wording import mentions
+from firstlight.document import within
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
 
 VOLUMES = (
     "velero.io/Schedule", "volsync.backube/ReplicationSource", "longhorn.io/RecurringJob", "k8up.io/Schedule",
     "config.kio.kasten.io/Policy", "stash.appscode.com/BackupConfiguration", "core.kubestash.com/BackupConfiguration",
-    "snapscheduler.backube/SnapshotSchedule",
+    "snapscheduler.backube/SnapshotSchedule", "kopiur.home-operations.com/SnapshotSchedule",
+    "dataprotection.kubeblocks.io/BackupSchedule", "gemini.fairwinds.com/SnapshotGroup",
 )  # fmt: skip
 """Kinds whose objects copy volumes."""
 DATABASES = ("postgresql.cnpg.io/ScheduledBackup", "k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")
 """Kinds whose objects copy databases."""
 _WHOLE = ("velero.io/Schedule", "k8up.io/Schedule", "config.kio.kasten.io/Policy")
 """Kinds that copy everything of their namespaces."""
+_SNAPSHOT_POLICY = "kopiur.home-operations.com/SnapshotPolicy"
+"""What a SnapshotSchedule of Kopiur names has the volumes."""
+_SELECTS = re.compile(r"selector|\$\{", re.IGNORECASE)
+"""How volumes are chosen where they are not named, or not known."""
 _CHARTS = frozenset({"velero", "k8up", "k10", "kasten"})
 _COPIES = re.compile(r"\b(?:restic|kopia|rclone|borg(?:backup|matic)?)\b", re.IGNORECASE)
 _DUMPS = re.compile(
@@ -50,6 +56,27 @@ def copy_databases(scene: PlatformView, cluster: str) -> bool:
     if any(True for _ in scene.of_cluster(cluster, *_WHOLE)):
         return True
     return any(mentions(each, _DUMPS) for each in _written(scene, cluster))
+
+
+def copy_volume(scene: PlatformView, cluster: str, namespace: str, names: Collection[str]) -> bool:
+    """Whether anything may copy the volumes of one workload.
+
+    Args:
+        scene: Where to look.
+        cluster: Its cluster.
+        namespace: Its namespace.
+        names: How the workload and its claims are called; claims of operators begin so.
+    """
+    named = re.compile("|".join(re.escape(each) for each in names) or r"(?!)")
+    for item in scene.of_cluster(cluster, *VOLUMES, _SNAPSHOT_POLICY):
+        if item.object.id.group == "longhorn.io":
+            if within.at(item.value, "spec", "task") == "backup":
+                return True  # of all volumes, unless those are told apart by groups
+            continue
+        is_near = item.object.id.namespace == namespace or "$" in item.object.id.namespace
+        if is_near and any(mentions(item.value.get("spec"), each) for each in (_SELECTS, named)):
+            return True
+    return False
 
 
 def copy_etcd(scene: PlatformView, cluster: str) -> bool:

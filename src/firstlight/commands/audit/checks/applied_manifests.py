@@ -39,7 +39,24 @@ Found = tuple[ObjectId, Place]
 
 def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Directories, or files of them, that no Kustomization or Application reaches; one finding a directory."""
-    origins = [each for component in scene.platform.components for each in component.origins]
+    living = frozenset(above for path in _used(scene, _origins(scene)) for above in _above(path))
+    groups: dict[str, dict[str, list[Found]]] = defaultdict(dict)
+    for path, objects in _unapplied(scene):
+        groups[_highest(path, living)][path] = objects
+    off = _turned_off(scene) if groups else frozenset()
+    is_sure = not _leads_anywhere(scene)
+    for directory, found in sorted(groups.items()):
+        is_meant = off.issuperset(found)
+        yield _finding(rule, directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
+
+
+def _origins(scene: PlatformView) -> list[Origin]:
+    return [each for component in scene.platform.components for each in component.origins]
+
+
+def _unapplied(scene: PlatformView) -> Iterator[tuple[str, list[Found]]]:
+    """Yield the files that nothing applies although they lie among those that something does, with their objects."""
+    origins = _origins(scene)
     used = _used(scene, origins)
     tops = {
         each.place.path.partition("/")[0] for each in origins if each.side is Side.GITOPS and "/" in each.place.path
@@ -47,24 +64,59 @@ def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
     tops |= {
         path.partition("/")[0] for origin in origins for path in _directories(origin) if origin.side is Side.GITOPS
     }
-    if not tops:
-        return
-    scripts, followed = _scripts(scene), _followed(scene, origins)
-    living = frozenset(above for path in used for above in _above(path))
-    groups: dict[str, dict[str, list[Found]]] = defaultdict(dict)
+    scripts, followed = ("", frozenset()) if not tops else (_scripts(scene), _followed(scene, origins))
     for path in scene.files.files:
         if path in used or not path.endswith(_YAML) or path.partition("/")[0] not in tops or _is_aside(path):
             continue
         objects = [*_objects(scene, path)]
         if objects and not _is_named(path, scripts, followed):
-            groups[_highest(path, living)][path] = objects
-    off = _turned_off(scene) if groups else frozenset()
-    is_sure = not any(
-        each.code in _LEADS_ANYWHERE for each in scene.platform.diagnostics if each.severity is Severity.UNKNOWN
-    )
-    for directory, found in sorted(groups.items()):
-        is_meant = off.issuperset(found)
-        yield _finding(rule, directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
+            yield path, objects
+
+
+def _leads_anywhere(scene: PlatformView) -> bool:
+    """Whether something may apply any directory of the repo."""
+    return any(each.code in _LEADS_ANYWHERE for each in scene.platform.diagnostics if each.severity is Severity.UNKNOWN)
+
+
+def copies_beside(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+    """Files that nothing applies with objects that another file of the same tree has, and that are applied."""
+    applied: dict[ObjectId, list[AppliedObject]] = defaultdict(list)
+    for item in scene.items:
+        if item.origin.side is Side.GITOPS and item.object.id.name and "$" not in str(item.object.id):
+            applied[item.object.id].append(item)
+    off, is_sure = _turned_off(scene), not _leads_anywhere(scene)
+    for path, objects in _unapplied(scene):
+        if path in off:
+            continue
+        twins = [(each, place, _twin(path, applied.get(each, []))) for each, place in objects]
+        copies = [(each, place, twin) for each, place, twin in twins if twin is not None]
+        if copies and len(copies) == len(objects):
+            names = wording.first_name(str(each) for each, _, _ in copies)
+            _, place, twin = copies[0]
+            yield rule.finding(
+                f"nothing applies this copy of {names}; the one in {twin.object.place.path} is applied",
+                at=place,
+                clusters=tuple({each.cluster for each in applied[copies[0][0]]}),
+                subject=twin.component.name,
+                evidence=tuple(
+                    Evidence(f"{each} is applied from here", one.object.place) for each, _, one in copies[:_SHOWN]
+                ),
+                key=f"{path} is a copy",
+                severity=None if is_sure else Severity.NOTE,
+            )
+
+
+def _twin(path: str, items: list[AppliedObject]) -> AppliedObject | None:
+    """Return the applied object whose file lies beside a copy of it; None where it may be for another cluster."""
+    for item in items:
+        other = item.object.place.path
+        # A namespace that the file does not write is whatever its kustomization would say.
+        if other == path or not item.object.id.namespace:
+            continue
+        ours, theirs = posixpath.dirname(path), posixpath.dirname(other)
+        if theirs == ours or posixpath.dirname(theirs) == ours or posixpath.dirname(ours) == theirs:
+            return item
+    return None
 
 
 def _used(scene: PlatformView, origins: list[Origin]) -> frozenset[str]:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.audit import backup_tools, wording
+from firstlight.commands.audit import backup_tools, databases, wording
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.commands.audit.wording import mentions
 from firstlight.document.within import at, sequence
-from firstlight.model.diagnostic import Evidence
+from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.repo import chart_values
@@ -19,8 +19,13 @@ from firstlight.repo.platform_view import AppliedObject, PlatformView
 from firstlight.repo.team_files import DRILL_RECORD
 
 _ALERTS = ("monitoring.coreos.com/PrometheusRule", "operator.victoriametrics.com/VMRule")
-_BACKUP = re.compile(r"backup|velero|volsync|barman|pgbackrest|k8up|cnpg_collector_last|restic", re.IGNORECASE)
-_RULES = (("metrics", "prometheusRule", "enabled"), ("prometheusRule", "enabled"), ("monitoring", "enabled"))
+_BACKUP = re.compile(r"backup|velero|volsync|barman|pgbackrest|k8up|cnpg_collector_last|restic|kopi[au]", re.IGNORECASE)
+_RULES = (
+    ("metrics", "prometheusRule", "enabled"),
+    ("monitoring", "prometheusRule", "enabled"),
+    ("prometheusRule", "enabled"),
+    ("monitoring", "enabled"),
+)
 """Values by which charts bring alerts on what they do."""
 _EXCLUDED = "velero.io/exclude-from-backup"
 """The label by which Velero leaves something out: somebody has decided that it can be lost."""
@@ -154,11 +159,6 @@ def _recorded(scene: PlatformView) -> dict[str, list[Drill]]:
 # Databases and their backups: whether there are any, whether they ever run, and whether they will go on.
 
 
-_POSTGRES = "postgresql.cnpg.io/Cluster"
-_POSTGRES_SCHEDULE = "postgresql.cnpg.io/ScheduledBackup"
-_MARIADB = "k8s.mariadb.com/MariaDB"
-_MARIADB_BACKUPS = ("k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")
-_CRUNCHY = "postgres-operator.crunchydata.com/PostgresCluster"
 _DEPRECATED = ("spec", "backup", "barmanObjectStore")
 
 
@@ -176,54 +176,26 @@ class DatabaseSchedule:
 
 
 def databases_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
-    """Databases that nothing backs up."""
+    """Databases that nothing backs up: neither their operator nor any other tool."""
     saved = {each.name for each in scene.clusters if backup_tools.copy_databases(scene, each.name)}
-    for item, what in _lacking(scene):
-        if item.cluster not in saved:
-            yield _unbacked(rule, item, what)
-
-
-def _lacking(scene: PlatformView) -> Iterator[tuple[AppliedObject, str]]:
-    """Databases whose operator makes no backups of them, and what they have not."""
-    for item in scene.of_kind(_POSTGRES):
-        if not _is_replica(item.value) and not _has_schedule(scene, item, _POSTGRES_SCHEDULE):
-            yield item, "ScheduledBackup"
-    for item in scene.of_kind(_MARIADB):
-        if not any(_has_schedule(scene, item, kind) for kind in _MARIADB_BACKUPS):
-            yield item, "Backup with a schedule"
-    for item in scene.of_kind(_CRUNCHY):
-        repos = sequence(item.value, "spec", "backups", "pgbackrest", "repos")
-        if not any(at(each, "schedules") for each in repos):
-            yield item, "schedule of a pgBackRest repository"
-
-
-def _unbacked(rule: AuditRule, item: AppliedObject, what: str) -> Finding:
-    return rule.finding(
-        f"{item.object.id} has no {what}, and nothing else dumps it: what it holds is lost with its volume",
-        at=item.object.place,
-        clusters=(item.cluster,),
-        subject=item.component.name,
-    )
-
-
-def _is_replica(value: Mapping[str, Any]) -> bool:
-    """A replica of another cluster's database, which is backed up there."""
-    return at(value, "spec", "replica", "enabled") is True
-
-
-def _has_schedule(scene: PlatformView, database: AppliedObject, kind: str) -> bool:
-    for each in scene.of_cluster(database.cluster, kind):
-        named = at(each.value, "spec", "cluster", "name") or at(each.value, "spec", "mariaDbRef", "name")
-        is_timed = kind == _POSTGRES_SCHEDULE or at(each.value, "spec", "schedule") is not None
-        same = each.object.id.namespace == database.object.id.namespace
-        if named == database.object.id.name and same and is_timed:
-            return True
-    return False
+    for database in databases.unsaved(scene):
+        if database.cluster in saved or backup_tools.copy_volume(
+            scene, database.cluster, database.namespace, database.names
+        ):
+            continue
+        yield rule.finding(
+            f"{database.what} has no {database.lacks}, and no other tool backs it up: its data is lost with its volume",
+            at=database.place,
+            clusters=(database.cluster,),
+            subject=database.component.name,
+            # What an image is used for is a guess.
+            severity=Severity.WARNING if database.is_plain else None,
+        )
 
 
 def databases_with_legacy_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """CloudNativePG's own way to a bucket, which has become a plugin's."""
-    for item in scene.of_kind(_POSTGRES):
+    for item in scene.of_kind(databases.POSTGRES):
         if at(item.value, *_DEPRECATED) is not None:
             yield rule.finding(
                 f"{item.object.id} backs up by spec.backup.barmanObjectStore, which CloudNativePG takes away",
@@ -266,7 +238,7 @@ def schedules_misread(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]
 
 def _schedules(scene: PlatformView) -> Iterator[DatabaseSchedule]:
     fields: dict[str, tuple[str | int, ...]] = {
-        _POSTGRES_SCHEDULE: ("spec", "schedule"),
+        databases.POSTGRES_SCHEDULE: ("spec", "schedule"),
         "k8s.mariadb.com/Backup": ("spec", "schedule", "cron"),
         "k8s.mariadb.com/PhysicalBackup": ("spec", "schedule", "cron"),
         "velero.io/Schedule": ("spec", "schedule"),
@@ -282,7 +254,7 @@ def _schedules(scene: PlatformView) -> Iterator[DatabaseSchedule]:
                     item,
                     expression,
                     steps,
-                    has_seconds=kind == _POSTGRES_SCHEDULE,
+                    has_seconds=kind == databases.POSTGRES_SCHEDULE,
                     is_suspended=any(at(item.value, "spec", key) is True for key in ("suspend", "paused")),
                 )
 

@@ -9,6 +9,7 @@ from firstlight.model.component import Certainty, Component, Side
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
+from firstlight.model.source import Values
 from firstlight.plan import cluster_facts, well_known
 from firstlight.plan.version_bump import allows, bump
 from firstlight.repo import chart_values, platform_view
@@ -16,6 +17,7 @@ from firstlight.repo.chart_values import GivenValue
 from firstlight.repo.platform_view import PlatformView, ValuePath
 
 _SHOWN = 8
+_ASSUMED = "helmfile-condition-assumed"
 
 
 def versions_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -80,11 +82,15 @@ def _line(scene: PlatformView, path: str, number: int) -> str:
 def values_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Values that the two halves of a chart give differently."""
     for component in _taken_over(scene):
-        if not _is_one_chart(component) or not chart_values.are_values_known(component):
+        if not _is_one_chart(component):
             continue
-        ours = platform_view.merged_leaves(scene.values(component, Side.BOOTSTRAP))
-        theirs = platform_view.merged_leaves(scene.values(component, Side.GITOPS))
-        apart = [each for each in sorted({*ours, *theirs}) if _differ(component, each, ours, theirs)]
+        ours, theirs = (_certain(scene, component, side) for side in (Side.BOOTSTRAP, Side.GITOPS))
+        # What one half leaves out may be in the part of it that is not known.
+        is_whole = chart_values.are_values_known(component) and not any(
+            _has_assumed(scene, each) for chart in chart_values.charts_of(component) for each in chart.values
+        )
+        judged = {*ours, *theirs} if is_whole else ours.keys() & theirs.keys()
+        apart = [each for each in sorted(judged) if _differ(component, each, ours, theirs)]
         both = [each for each in apart if each in ours and each in theirs]
         if apart:
             # What only one half gives may be the chart's default: only the chart could tell.
@@ -104,6 +110,41 @@ def _taken_over(scene: PlatformView) -> Iterator[Component]:
     for component in scene.platform.components:
         if cluster_facts.is_adopted(component):
             yield component
+
+
+def _certain(scene: PlatformView, component: Component, side: Side) -> dict[ValuePath, GivenValue]:
+    """The values of one half that nothing unknown can change.
+
+    A later layer that could not be read may say anything, and one that was read in part what its unknown part says.
+    """
+    stated = [each for chart in cluster_facts.charts(component, side) for each in chart.values]
+    layers = scene.values(component, side)
+    unknown = [number for number, each in enumerate(stated) if each.unresolved and not each.target]
+    unknown += [number for number, each in enumerate(stated) if _has_assumed(scene, each)]
+    if not unknown and not any(each.unresolved for each in stated):
+        return platform_view.merged_leaves(layers)
+    last = max(unknown, default=-1)
+    after = [each for number, each in enumerate(stated) if number > last]
+    kept = [each for each in layers if any(each.stated is one for one in after)]
+    partial = stated[last] if unknown else None
+    if partial is not None and not _has_assumed(scene, partial):
+        kept = [*(each for each in layers if each.stated is partial), *kept]
+    found = platform_view.merged_leaves(kept)
+    targets = [tuple(each.target.split(".")) for each in after if each.unresolved and each.target]
+    return {
+        path: given
+        for path, given in found.items()
+        # Of a list that was read in part, items are missing.
+        if not (isinstance(given.value, list) and given.layer.stated is partial)
+        and not any(path[: len(each)] == each or each[: len(path)] == path for each in targets)
+    }
+
+
+def _has_assumed(scene: PlatformView, values: Values) -> bool:
+    """Whether conditions of a template were taken for true, so that what stands below them may not be there."""
+    return not values.file and any(
+        each.code == _ASSUMED and each.place.path == values.place.path for each in scene.platform.diagnostics
+    )
 
 
 def _is_one_chart(component: Component) -> bool:

@@ -2,9 +2,12 @@
 
 import dataclasses
 import ipaddress
+import re
 from collections.abc import Iterator
 
+from firstlight.commands.audit import cilium_settings, wording
 from firstlight.commands.audit.rule_form import AuditRule
+from firstlight.document import within
 from firstlight.model import talos_facts
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
@@ -22,6 +25,10 @@ from firstlight.repo.platform_view import PlatformView
 _MODULES = "SYS_MODULE"
 _HOST_DNS = (1, 8)
 """Since this version Talos's DNS on the host answers CoreDNS by default."""
+_REPLACEMENT = "kube-proxy-replacement"
+"""The key of Cilium's ConfigMap."""
+_INSTALLS = re.compile(r"\bkubeProxyReplacement=[\"']?(?:true|strict)\b")
+"""An argument of ``cilium install`` or ``helm install``."""
 
 
 def ciliums(scene: PlatformView) -> Iterator[tuple[Cluster, Component]]:
@@ -54,6 +61,45 @@ def proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             message = "Talos runs kube-proxy beside Cilium, which replaces it: both program every Service"
             found = _finding(rule, component, replaces, message, said_there)
             yield dataclasses.replace(found, fix=talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY))
+
+    yield from _rendered_proxy_twice(rule, scene)
+
+
+def _rendered_proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+    """Yield kube-proxy beside a Cilium that was rendered, such as into an inline manifest, or that a Job installs."""
+    for cluster in scene.clusters:
+        proxy = talos_facts.kube_proxy(cluster)
+        if not proxy.is_known or not proxy.value or not scene.facts[cluster.name].has_talos:
+            continue
+        if any(found is cluster for found, _ in ciliums(scene)):
+            continue  # the chart's values say it
+        for component, message, place in _rendered_replacements(scene, cluster):
+            found = rule.finding(
+                message,
+                at=place,
+                clusters=(cluster.name,),
+                subject=component.name,
+                evidence=(Evidence(f"Talos runs kube-proxy: {proxy}", proxy.place),),
+                fix=talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY),
+            )
+            yield found
+            break
+
+
+def _rendered_replacements(scene: PlatformView, cluster: Cluster) -> Iterator[tuple[Component, str, Place]]:
+    both = "which replaces it: both program every Service"
+    for item in scene.of_cluster(cluster.name, "/ConfigMap"):
+        said = within.at(item.value, "data", _REPLACEMENT)
+        if item.object.id.name == cilium_settings.CONFIG and str(said).lower() in ("true", "strict"):
+            message = f"Talos runs kube-proxy beside the rendered Cilium, {both}"
+            yield item.component, message, item.object.at("data", _REPLACEMENT)
+    for item in scene.of_cluster(cluster.name, "batch/Job"):
+        if wording.mentions(item.value.get("spec"), _INSTALLS):
+            yield (
+                item.component,
+                f"Talos runs kube-proxy beside the Cilium of Job {item.object.id.name}, {both}",
+                item.object.place,
+            )
 
 
 def proxy_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:

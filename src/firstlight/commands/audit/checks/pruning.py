@@ -1,5 +1,7 @@
 """What disappears from a cluster with all that hangs on it when a file disappears from Git."""
 
+import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -7,14 +9,29 @@ from firstlight.commands.audit import stated_edits, wording
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import argocd_names, flux_names
-from firstlight.model.component import Origin, Side, SourceForm, Stated
+from firstlight.model.cluster import Engine
+from firstlight.model.component import ObjectId, Origin, Side, SourceForm, Stated
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import FileEdit, Finding
+from firstlight.model.place import Place
+from firstlight.model.source import ChartSource, DirectorySource, RemoteSource
+from firstlight.plan import cluster_facts
+from firstlight.repo import chart_values, gitops_tree
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 _KEPT = ("Prune=false", "Prune=confirm")
 _CNI_WORKLOADS = ("apps/DaemonSet", flux_names.HELM_RELEASE_GROUP_KIND)
 _SHOWN = 8
+_CRD_PATH = re.compile(
+    r"/(?:[\w.-]*[-_.])?crds?(?:[-_.][\w.-]*)?/|/gateway-api/releases/download/[^/]+/[\w-]+-install\.yaml"
+)
+_GUARD = re.compile(r"prune: ?disabled|kustomize\.toolkit\.fluxcd\.io[/~1]+prune", re.IGNORECASE)
+_COMPONENTS = "gotk-components.yaml"
+"""The file into which the flux command writes Flux itself."""
+_RESOURCE_POLICY = re.compile(r"helm\.sh/resource-policy: ?keep")
+_ENGINE_KINDS = ("/Namespace", flux_names.FLUX_INSTANCE_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
+_FLUX_CHARTS = frozenset({flux_names.INSTANCE_CHART, "flux2"})
+"""Not the operator's: without it the controllers go on, and bring it back."""
 
 
 def definitions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -40,6 +57,124 @@ def definitions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             edits=tuple(edit for each in items for edit in _keep(each)),
             key=f"{first.origin.id} prunes CRDs",
         )
+    yield from _remote_definitions(rule, scene)
+
+
+def _remote_definitions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+    """Yield Kustomizations that prune CRDs which are fetched from elsewhere, told by their paths."""
+    for component in scene.platform.components:
+        for origin in cluster_facts.origins(component, Side.GITOPS):
+            prunes = at(origin.definition, "spec", "prune") is True
+            if origin.form is not SourceForm.KUSTOMIZATION or not prunes or _mentions_guard(origin.definition):
+                continue
+            for what, place in _fetched_definitions(scene, origin):
+                stated = stated_edits.declaring_object(scene, origin)
+                yield rule.finding(
+                    f"{origin.name} prunes the CRDs of {what}: "
+                    "if they leave Git, all objects of these kinds are deleted",
+                    at=stated.at("spec", "prune") if stated else origin.place,
+                    clusters=(component.cluster,),
+                    subject=component.name,
+                    evidence=(Evidence(f"CRDs of {what}", place),),
+                    fix=f"Write commonMetadata.annotations: {{{flux_names.PRUNE_ANNOTATION}: disabled}} in the "
+                    "Kustomization if it has nothing but CRDs, or set prune: false.",
+                    key=f"{origin.id} prunes fetched CRDs",
+                )
+                break
+
+
+def _fetched_definitions(scene: PlatformView, origin: Origin) -> Iterator[tuple[str, Place]]:
+    for source in cluster_facts.sources(origin):
+        if isinstance(source, RemoteSource) and _CRD_PATH.search(f"/{source.path}/"):
+            yield f"{source.url.partition('?')[0]}, {source.path}", origin.place
+        if not isinstance(source, DirectorySource):
+            continue
+        for path in sorted(gitops_tree.reached_files(scene.files, [source.path])):
+            if posixpath.basename(path) not in gitops_tree.KUSTOMIZATION_FILES:
+                continue
+            for document in scene.files.documents(path):
+                if _mentions_guard(document.value):
+                    return
+                for number, entry in enumerate(sequence(document.value, "resources")):
+                    if isinstance(entry, str) and "://" in entry and _CRD_PATH.search(f"{entry.partition('?')[0]}/"):
+                        yield entry.partition("?")[0], document.place("resources", number)
+
+
+def _mentions_guard(value: object) -> bool:
+    """Whether an annotation, a patch or a common annotation speaks of pruning: then somebody has thought of it."""
+    return wording.mentions(value, _GUARD)
+
+
+def engine(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+    """What the engine of a cluster consists of, where the engine itself would prune it."""
+    engines = {each.name: each.engine for each in scene.clusters}
+    seen: set[tuple[str, ObjectId]] = set()
+    for item in scene.of_kind(*_ENGINE_KINDS):
+        found = item.object.id
+        if not _is_pruned(item.origin, item.object) or not _is_engine(scene, item, engines.get(item.cluster)):
+            continue
+        if (item.cluster, found) in seen or _is_made(scene, item.object):
+            continue
+        seen.add((item.cluster, found))
+        lost = _LOST_WITH.get(found.kind, "the engine is uninstalled")
+        yield rule.finding(
+            f"{item.origin.name} prunes {found.kind} {found.name}: if it leaves Git, {lost} and nothing restores it",
+            at=item.object.place,
+            clusters=(item.cluster,),
+            subject=item.component.name,
+            edits=_keep(item),
+        )
+
+
+def _is_made(scene: PlatformView, stated: Stated) -> bool:
+    """Whether a ResourceSet makes an object: what keeps it is not said in the object."""
+    index, steps = stated.way or (0, ())
+    if not steps:
+        return stated.way is None
+    documents = [each for each in scene.files.documents(stated.place.path) if each.index == index]
+    return not documents or text(documents[0].value, "kind") == flux_names.RESOURCE_SET
+
+
+_LOST_WITH = {
+    "Namespace": "the engine and everything else in its namespace is deleted",
+    flux_names.FLUX_INSTANCE: "Flux is uninstalled",
+    flux_names.HELM_RELEASE: "Helm uninstalls Flux",
+}
+
+
+def _is_engine(scene: PlatformView, item: AppliedObject, running: Engine | None) -> bool:
+    """Whether an object is the engine of this cluster, and not one that it brings for others."""
+    found = item.object.id
+    if running is Engine.FLUX and found.kind == flux_names.HELM_RELEASE:
+        if wording.mentions(mapping(item.value, "spec", "values"), _RESOURCE_POLICY):
+            return False  # Helm leaves it where it is
+        # Also where the release is a half of what bootstrap installs first.
+        charts = [
+            chart_values.chart_name(each)
+            for component in scene.platform.components_of(item.cluster)
+            for origin in component.origins
+            if origin.place == item.object.place and origin.form is SourceForm.HELM_RELEASE
+            for each in cluster_facts.sources(origin)
+            if isinstance(each, ChartSource)
+        ]
+        return any(each in _FLUX_CHARTS for each in charts)
+    if running is Engine.FLUX and found.kind == flux_names.FLUX_INSTANCE:
+        return True
+    if found.kind != "Namespace" or running is None:
+        return False
+    # What the flux command writes stands so in every repo, and goes only with Flux itself.
+    is_part = mapping(item.value, "metadata", "labels").get("app.kubernetes.io/part-of") == flux_names.PART_OF
+    if is_part or posixpath.basename(item.object.place.path) == _COMPONENTS:
+        return False
+    if running is Engine.FLUX:
+        return found.name == flux_names.FLUX_SYSTEM
+    homes = {
+        origin.namespace
+        for component in scene.platform.components_of(item.cluster)
+        for origin in component.origins
+        if origin.form is SourceForm.APPLICATION
+    }
+    return homes == {found.name}
 
 
 def namespaces(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
