@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -234,7 +235,9 @@ def _flat(value: Mapping[str, Any], path: ValuePath = ()) -> Iterator[tuple[Valu
 
 
 def value_text(value: Any) -> str:
-    """A value as it is compared: ``--set`` knows texts only."""
+    """A value as it is compared: ``--set`` knows texts only, and the order of keys means nothing."""
+    if isinstance(value, Mapping | list):
+        return json.dumps(value, sort_keys=True, default=str)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -12,7 +12,8 @@ from firstlight.repo.platform_view import PlatformView
 VOLUMES = (
     "velero.io/Schedule", "volsync.backube/ReplicationSource", "longhorn.io/RecurringJob", "k8up.io/Schedule",
     "config.kio.kasten.io/Policy", "stash.appscode.com/BackupConfiguration", "core.kubestash.com/BackupConfiguration",
-    "snapscheduler.backube/SnapshotSchedule",
+    "snapscheduler.backube/SnapshotSchedule", "kopiur.home-operations.com/SnapshotSchedule",
+    "backup.appuio.ch/Schedule", "gemini.fairwinds.com/SnapshotGroup",
 )  # fmt: skip
 """Kinds whose objects copy volumes."""
 DATABASES = ("postgresql.cnpg.io/ScheduledBackup", "k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")
