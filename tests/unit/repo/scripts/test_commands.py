@@ -119,7 +119,8 @@ def test_an_object_that_is_read_from_the_cluster_and_written_back_is_not_deploye
     line = "kubectl get cm x -o yaml | sed s/a/b/ | kubectl replace -f -"
     tree = repos.write(tmp_path, {"bootstrap.sh": line})
 
-    assert [f"{step.role} {step.kind}" for step in scripts.steps(tree)] == ["gate kubectl get", "change kubectl replace"]
+    steps = [f"{step.role} {step.kind}" for step in scripts.steps(tree)]
+    assert steps == ["gate kubectl get", "change kubectl replace"]
     assert scripts.read(tree).origins == ()
 
 

@@ -74,7 +74,9 @@ def _unproven(order: KustomizationOrder, name: str) -> list[ObjectId]:
     """What nobody waits for; nothing where there is nothing to wait for, or somebody does."""
     _, origin = order.all[name]
     spec = at(origin.definition, "spec")
-    if at(spec, "wait") is True or sequence(spec, "healthChecks") or _is_expected(order, name) or _wait_alone(order, name):
+    if at(spec, "wait") is True or sequence(spec, "healthChecks"):
+        return []
+    if _is_expected(order, name) or _wait_alone(order, name):
         return []
     found = []
     above = [order.applied[each] for each in order.above(name)[1:]]
