@@ -14,7 +14,7 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos
+from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos, tofu
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
@@ -80,8 +80,13 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
     own = ReaderResult(clusters=tuple(declared_changes.clusters(declaration)) if declaration else ())
     shell, machines, releases = scripts.read(tree), talos.read(tree), helmfile.read(tree)
     applications = argocd.read(tree, urls=[each.url for each in own.clusters if each.url])
+    infrastructure = tofu.components(tree)
     taken = {each.path for each in applications.clusters}
-    namespaces = {each.place: each.namespace for each in shell.origins if each.form is SourceForm.FLUX_COMMAND}
+    namespaces = {
+        each.place: each.namespace
+        for each in (*shell.origins, *infrastructure.origins)
+        if each.form in (SourceForm.FLUX_COMMAND, SourceForm.TOFU)
+    }
     starts = [
         flux.FluxRoot(
             path=each.path,
@@ -89,11 +94,11 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
             place=each.place,
             namespace=namespaces.get(each.place) or flux_names.FLUX_SYSTEM,
         )
-        for part in (own, shell)
+        for part in (own, shell, infrastructure)
         for each in part.clusters
         if each.path and adapters.starts_from_directory(each.engine) and each.path not in taken
     ]
-    return [own, flux.read(tree, roots=starts), applications, machines, releases, shell]
+    return [own, flux.read(tree, roots=starts), applications, machines, releases, shell, infrastructure]
 
 
 def _clusters(tree: WorkTree, declaration: Declaration | None, found: Sequence[ReaderResult]) -> join_clusters.Joined:

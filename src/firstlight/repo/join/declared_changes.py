@@ -24,6 +24,7 @@ _PREFERRED = [
     SourceForm.APPLICATION,
     SourceForm.HELMFILE,
     SourceForm.HELM_COMMAND,
+    SourceForm.TOFU,
     SourceForm.KUSTOMIZATION,
 ]
 

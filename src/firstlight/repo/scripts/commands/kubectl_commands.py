@@ -182,9 +182,7 @@ def read_feed(
             return FedManifests(found)
     text = masked_lines.one_line(masked_lines.masked_line([each.words[:3] for each in before])) or "standard input"
     reason = "what it applies is the output of another command"
-    return FedManifests(
-        Manifests(Unresolved(text=text, reason=reason), _installer(before), doubt=reason)
-    )
+    return FedManifests(Manifests(Unresolved(text=text, reason=reason), _installer(before), doubt=reason))
 
 
 def _installer(before: Sequence[Invocation]) -> str:
