@@ -14,7 +14,7 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos, tofu
+from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos, tofu, whole_templates
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
@@ -54,6 +54,9 @@ def _read(tree: WorkTree) -> Platform:
         *diagnostics,
         *(diagnostic for each in found for diagnostic in each.diagnostics),
     ]
+    templates = whole_templates.find(tree)
+    said = [each for each in said if not any(one.holds(each.place.path) for one in templates)]
+    said += whole_templates.diagnostics(tree, templates)
     engines = [each.engine for each in joined.clusters if each.engine]
     return Platform(
         name=declaration.platform.metadata.name if declaration else tree.root.name,
