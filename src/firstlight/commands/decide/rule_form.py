@@ -33,8 +33,8 @@ STAGES: tuple[Stage, ...] = typing.get_args(Stage)
 
 Each = Literal[
     "", "look", "carried", "cluster", "machines", "machine", "first", "joining", "leaving", "talos", "image",
-    "upgrader", "kubernetes", "minors", "component", "components", "inline", "kustomization", "helmrelease", "application",
-    "orphan",
+    "upgrader", "kubernetes", "minors", "component", "components", "inline", "kustomization", "helmrelease",
+    "application", "orphan",
 ]  # fmt: skip
 """For each of which a step is written; where there is none, the step falls away. ``look`` is every cluster that the
 change reaches, which ``asked`` then names; without any it is written once. ``carried`` is a change that ``firstlight
