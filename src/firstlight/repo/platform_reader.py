@@ -57,6 +57,7 @@ def _read(tree: WorkTree) -> Platform:
     templates = whole_templates.find(tree)
     said = [each for each in said if not any(one.holds(each.place.path) for one in templates)]
     said += whole_templates.diagnostics(tree, templates)
+    unreached = tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place))
     engines = [each.engine for each in joined.clusters if each.engine]
     return Platform(
         name=declaration.platform.metadata.name if declaration else tree.root.name,
@@ -64,8 +65,10 @@ def _read(tree: WorkTree) -> Platform:
         engine=max(set(engines), key=engines.count) if engines else None,
         clusters=joined.clusters,
         components=components,
-        secrets=declared_changes.secrets(declaration) if declaration else inferred_foundation(components, tree),
-        unreached=tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place)),
+        secrets=declared_changes.secrets(declaration)
+        if declaration
+        else inferred_foundation(components, tree, unreached),
+        unreached=unreached,
         diagnostics=tuple(sorted(_unanswered(said, joined.clusters))),
         declared=declaration.place() if declaration else None,
         is_misdeclared=declaration is None and declaration_form.FILE in tree.listing("."),
@@ -181,10 +184,12 @@ def rare_garbage_collection() -> Iterator[None]:
 _KEYS = re.compile(r"--from-(?:literal|file)[= ]([A-Za-z0-9._-]+)=")
 
 
-def inferred_foundation(components: Sequence[Component], tree: WorkTree) -> tuple[FoundationSecret, ...]:
+def inferred_foundation(
+    components: Sequence[Component], tree: WorkTree, unreached: Sequence[Origin] = ()
+) -> tuple[FoundationSecret, ...]:
     """What must exist before an operator can fetch the rest; where from is for people to say."""
     found: dict[tuple[str, str, str], FoundationSecret] = {}
-    sources = secret_sources.SecretSources(tree, components)
+    sources = secret_sources.SecretSources(tree, components, [each for each in unreached if each.command])
     for cluster, need in _needs(components):
         key = (cluster, need.namespace, need.name)
         if sources.made(*key, by=need.place):
