@@ -19,8 +19,15 @@ from firstlight.repo.platform_view import AppliedObject, PlatformView
 from firstlight.repo.team_files import DRILL_RECORD
 
 _ALERTS = ("monitoring.coreos.com/PrometheusRule", "operator.victoriametrics.com/VMRule")
-_BACKUP = re.compile(r"backup|velero|volsync|barman|pgbackrest|k8up|cnpg_collector_last|restic", re.IGNORECASE)
-_RULES = (("metrics", "prometheusRule", "enabled"), ("prometheusRule", "enabled"), ("monitoring", "enabled"))
+_BACKUP = re.compile(
+    r"backup|velero|volsync|barman|pgbackrest|k8up|kopiur|kopia|cnpg_collector_last|restic", re.IGNORECASE
+)
+_RULES = (
+    ("metrics", "prometheusRule", "enabled"),
+    ("monitoring", "prometheusRule", "enabled"),
+    ("prometheusRule", "enabled"),
+    ("monitoring", "enabled"),
+)
 """Values by which charts bring alerts on what they do."""
 _EXCLUDED = "velero.io/exclude-from-backup"
 """The label by which Velero leaves something out: somebody has decided that it can be lost."""
