@@ -69,6 +69,7 @@ class SourceForm(enum.StrEnum):
     KUSTOMIZE_COMMAND = "kustomize command"
     FLUX_COMMAND = "flux command"
     HOOK = "hook"
+    TOFU = "OpenTofu resource"
     DECLARED = "firstlight.yaml"
 
 

@@ -198,6 +198,10 @@ def _known(known_facts: ClusterFacts, component: Component, side: Side) -> Itera
             things += [Requisite(RequisiteKind.KIND, f"{group}/{ANY}") for group in about.kinds]
         if component.phase != Phase.CRDS:
             things += [Requisite(RequisiteKind.OPERATOR, group) for group in about.operates]
+    if known_facts.rendition(component, side) is None:
+        for chart in cluster_facts.charts(component, side):
+            groups = well_known.groups_of_chart(chart.name.rpartition("/")[2])
+            things += [Requisite(RequisiteKind.KIND, f"{group}/{ANY}") for group in groups]
     if component.role == "storage":
         things.append(Requisite(RequisiteKind.STORAGE_CLASS, ANY))
     for thing in things:

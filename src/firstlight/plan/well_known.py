@@ -93,6 +93,7 @@ class WellKnownTable:
     """The whole file."""
 
     components: dict[str, WellKnown]
+    charts: dict[str, tuple[str, ...]]
     makers: dict[str, SecretMaker]
     builtin: frozenset[str]
 
@@ -125,6 +126,11 @@ def of(component: Component) -> tuple[str, WellKnown] | None:
         if found := _by_name().get(bare) or _by_name().get(bare.removesuffix("-crds")):
             return found
     return None
+
+
+def groups_of_chart(name: str) -> tuple[str, ...]:
+    """The API groups whose kinds a chart brings, beside those of the components that are known."""
+    return table().charts.get(name) or table().charts.get(name.removesuffix("-crds"), ())
 
 
 def is_builtin(group: str) -> bool:

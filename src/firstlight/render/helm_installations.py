@@ -30,7 +30,7 @@ from firstlight.repo.flux.flux_objects import mapping, text
 
 FoundInstallations = tuple[tuple[Installation, ...], tuple[Object, ...], tuple[Diagnostic, ...]]
 
-_BY_HELM = (SourceForm.HELM_RELEASE, SourceForm.HELMFILE, SourceForm.HELM_COMMAND)
+_BY_HELM = (SourceForm.HELM_RELEASE, SourceForm.HELMFILE, SourceForm.HELM_COMMAND, SourceForm.TOFU)
 _TIMEOUT = 300.0
 _DURATION = re.compile(
     r"(?:(?P<h>[0-9]+(?:\.[0-9]+)?)h)?(?:(?P<m>[0-9]+(?:\.[0-9]+)?)m)?(?:(?P<s>[0-9]+(?:\.[0-9]+)?)s)?"

@@ -15,7 +15,7 @@ from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.plan import machine_checks
-from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos
+from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos, tofu, whole_templates
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
@@ -56,6 +56,10 @@ def _read(tree: WorkTree) -> Platform:
         *diagnostics,
         *(diagnostic for each in found for diagnostic in each.diagnostics),
     ]
+    templates = whole_templates.find(tree)
+    said = [each for each in said if not any(one.holds(each.place.path) for one in templates)]
+    said += whole_templates.diagnostics(tree, templates)
+    unreached = tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place))
     engines = [each.engine for each in joined.clusters if each.engine]
     return Platform(
         name=declaration.platform.metadata.name if declaration else tree.root.name,
@@ -63,8 +67,10 @@ def _read(tree: WorkTree) -> Platform:
         engine=max(set(engines), key=engines.count) if engines else None,
         clusters=joined.clusters,
         components=components,
-        secrets=declared_changes.secrets(declaration) if declaration else inferred_foundation(components, tree),
-        unreached=tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place)),
+        secrets=declared_changes.secrets(declaration)
+        if declaration
+        else inferred_foundation(components, tree, unreached),
+        unreached=unreached,
         diagnostics=tuple(sorted(_unanswered(said, joined.clusters))),
         declared=declaration.place() if declaration else None,
         is_misdeclared=declaration is None and declaration_form.FILE in tree.listing("."),
@@ -82,8 +88,13 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
     own = ReaderResult(clusters=tuple(declared_changes.clusters(declaration)) if declaration else ())
     shell, machines, releases = scripts.read(tree), talos.read(tree), helmfile.read(tree)
     applications = argocd.read(tree, urls=[each.url for each in own.clusters if each.url])
+    infrastructure = tofu.components(tree)
     taken = {each.path for each in applications.clusters}
-    namespaces = {each.place: each.namespace for each in shell.origins if each.form is SourceForm.FLUX_COMMAND}
+    namespaces = {
+        each.place: each.namespace
+        for each in (*shell.origins, *infrastructure.origins)
+        if each.form in (SourceForm.FLUX_COMMAND, SourceForm.TOFU)
+    }
     starts = [
         flux.FluxRoot(
             path=each.path,
@@ -91,11 +102,11 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
             place=each.place,
             namespace=namespaces.get(each.place) or flux_names.FLUX_SYSTEM,
         )
-        for part in (own, shell)
+        for part in (own, shell, infrastructure)
         for each in part.clusters
         if each.path and adapters.starts_from_directory(each.engine) and each.path not in taken
     ]
-    return [own, flux.read(tree, roots=starts), applications, machines, releases, shell]
+    return [own, flux.read(tree, roots=starts), applications, machines, releases, shell, infrastructure]
 
 
 def _clusters(tree: WorkTree, declaration: Declaration | None, found: Sequence[ReaderResult]) -> join_clusters.Joined:
@@ -175,10 +186,12 @@ def rare_garbage_collection() -> Iterator[None]:
 _KEYS = re.compile(r"--from-(?:literal|file)[= ]([A-Za-z0-9._-]+)=")
 
 
-def inferred_foundation(components: Sequence[Component], tree: WorkTree) -> tuple[FoundationSecret, ...]:
+def inferred_foundation(
+    components: Sequence[Component], tree: WorkTree, unreached: Sequence[Origin] = ()
+) -> tuple[FoundationSecret, ...]:
     """What must exist before an operator can fetch the rest; where from is for people to say."""
     found: dict[tuple[str, str, str], FoundationSecret] = {}
-    sources = secret_sources.SecretSources(tree, components)
+    sources = secret_sources.SecretSources(tree, components, [each for each in unreached if each.command])
     for cluster, need in _needs(components):
         key = (cluster, need.namespace, need.name)
         if sources.made(*key, by=need.place):

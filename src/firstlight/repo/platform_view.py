@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -235,19 +236,9 @@ def _flat(value: Mapping[str, Any], path: ValuePath = ()) -> Iterator[tuple[Valu
 
 def value_text(value: Any) -> str:
     """A value as it is compared: ``--set`` knows texts only, and the order of keys means nothing."""
-    if isinstance(value, list | Mapping):
-        return str(_in_order(value))
+    if isinstance(value, Mapping | list):
+        return json.dumps(value, sort_keys=True, default=str)
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _in_order(value: Any, depth: int = 0) -> Any:
-    if depth > _DEEPEST:
-        return value
-    if isinstance(value, Mapping):
-        return {key: _in_order(value[key], depth + 1) for key in sorted(value, key=str)}
-    if isinstance(value, list):
-        return [_in_order(each, depth + 1) for each in value]
-    return value
 
 
 def is_switched_on(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.component import Component, Side, SourceForm
+from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.place import Place
 from firstlight.model.source import RemoteSource, Unresolved
 from firstlight.repo.work_tree import WorkTree
@@ -56,8 +56,17 @@ class SecretSource:
 class SecretSources:
     """The Secrets that a repo brings, as far as it can be told."""
 
-    def __init__(self, tree: WorkTree, components: Sequence[Component]) -> None:
-        """Look at what is applied; files are looked at when a Secret is asked for."""
+    def __init__(self, tree: WorkTree, components: Sequence[Component], by_hand: Sequence[Origin] = ()) -> None:
+        """Look at what is applied; files are looked at when a Secret is asked for.
+
+        Args:
+            tree: The repo.
+            components: What is deployed.
+            by_hand: Commands of tasks that no bootstrap calls: people may run them before it.
+        """
+        self._by_hand = {
+            (made.namespace, made.name): each.place for each in by_hand for made in each.objects if made.is_secret
+        }
         self._tree = tree
         self._made: dict[tuple[str, str, str], tuple[Place, frozenset[str]]] = {}
         self._stores: dict[Place, str] = {}
@@ -107,7 +116,7 @@ class SecretSources:
         found = self._template(cluster, namespace, name)
         if found is not None:
             return found
-        place = self._policies.get(cluster) or self._unread.get(cluster)
+        place = self._by_hand.get((namespace, name)) or self._policies.get(cluster) or self._unread.get(cluster)
         return SecretSource(place) if place is not None else None
 
     def _template(self, cluster: str, namespace: str, name: str) -> SecretSource | None:

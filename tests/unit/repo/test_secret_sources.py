@@ -124,3 +124,17 @@ def test_what_was_not_read_may_bring_it(tmp_path: Path) -> None:
     found = secrets(tmp_path, **{"clusters/home/store.yaml": STORE, "clusters/home/other.yaml": elsewhere})
 
     assert str(found["vault-token"].brought) == "clusters/home/other.yaml:6"
+
+
+def test_a_task_that_no_bootstrap_calls_may_bring_a_secret(tmp_path: Path) -> None:
+    tasks = """\
+version: '3'
+tasks:
+  bootstrap: kubectl apply -f clusters/home/flux-system/gotk-sync.yaml
+  rotate: kubectl create secret generic vault-token --namespace stores --from-literal=token=$TOKEN
+"""
+    found = secrets(tmp_path, **{"clusters/home/store.yaml": STORE, "Taskfile.yaml": tasks})
+
+    brought = found["vault-token"].brought
+    assert brought is not None
+    assert (brought.path, brought.line) == ("Taskfile.yaml", 4)

@@ -207,23 +207,6 @@ def shown_circle(origin: Origin) -> str:
 # Who brings the kinds, namespaces and stores of a cluster, as far as that is certain.
 
 
-_OPERATORS: Mapping[str, tuple[str, ...]] = {
-    "longhorn": ("longhorn.io",),
-    "rook-ceph": ("ceph.rook.io",),
-    "cloudnative-pg": ("postgresql.cnpg.io",),
-    "strimzi-kafka-operator": ("kafka.strimzi.io",),
-    "victoria-metrics-operator": ("operator.victoriametrics.com",),
-    "victoria-metrics-k8s-stack": ("operator.victoriametrics.com",),
-    "dragonfly-operator": ("dragonflydb.io",),
-    "keda": ("keda.sh",),
-    "volsync": ("volsync.backube",),
-    "kyverno": ("kyverno.io",),
-    "gateway-helm": ("gateway.envoyproxy.io",),
-    "traefik": ("traefik.io",),
-    "velero": ("velero.io",),
-    "grafana-operator": ("grafana.integreatly.org",),
-}
-"""API groups whose kinds well-known charts bring, beside those that the planner knows."""
 _CRDS = "apiextensions.k8s.io"
 STORES = ("SecretStore", "ClusterSecretStore")
 ISSUERS = ("Issuer", "ClusterIssuer")
@@ -251,7 +234,7 @@ def _groups(component: Component, origin: Origin) -> Iterator[str]:
     ):
         yield from about[1].kinds
     for name in named or ([component.name] if is_bootstrap else []):
-        yield from _OPERATORS.get(name, ()) or _OPERATORS.get(name.removesuffix("-crds"), ())
+        yield from well_known.groups_of_chart(name)
 
 
 def _defined(origin: Origin) -> Iterator[str]:

@@ -14,7 +14,7 @@ VOLUMES = (
     "velero.io/Schedule", "volsync.backube/ReplicationSource", "longhorn.io/RecurringJob", "k8up.io/Schedule",
     "config.kio.kasten.io/Policy", "stash.appscode.com/BackupConfiguration", "core.kubestash.com/BackupConfiguration",
     "snapscheduler.backube/SnapshotSchedule", "kopiur.home-operations.com/SnapshotSchedule",
-    "dataprotection.kubeblocks.io/BackupSchedule", "gemini.fairwinds.com/SnapshotGroup",
+    "backup.appuio.ch/Schedule", "dataprotection.kubeblocks.io/BackupSchedule", "gemini.fairwinds.com/SnapshotGroup",
 )  # fmt: skip
 """Kinds whose objects copy volumes."""
 DATABASES = ("postgresql.cnpg.io/ScheduledBackup", "k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")

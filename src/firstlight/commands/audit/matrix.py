@@ -194,6 +194,7 @@ def crds(scene: PlatformView, cluster: str) -> Applicability:
     charts = {
         SourceForm.HELMFILE,
         SourceForm.HELM_COMMAND,
+        SourceForm.TOFU,
         SourceForm.INLINE_MANIFEST,
         SourceForm.EXTRA_MANIFEST,
         SourceForm.DECLARED,

@@ -17,6 +17,9 @@ from firstlight.model.change import Level
 from firstlight.model.cluster import Engine
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.decision import DecisionItem
+from firstlight.model.upgrade_plan import UpgradeProduct
+from firstlight.plan import upgrade_controllers
+from firstlight.plan.upgrade_controllers import UpgradeController
 
 _FORMS = {
     "kustomization": SourceForm.KUSTOMIZATION,
@@ -24,6 +27,9 @@ _FORMS = {
     "application": SourceForm.APPLICATION,
     "orphan": SourceForm.APPLICATION,
 }
+_PRODUCTS = {"talos": UpgradeProduct.TALOS, "kubernetes": UpgradeProduct.KUBERNETES}
+_UPGRADES = {f"{name}-upgrade": product for name, product in _PRODUCTS.items()}
+"""What procedures upgrade."""
 _NEEDED = ("topic", "fresh", "undo", "files", "patch", "mentions")
 """What a step cannot do without."""
 _WANTED = ("image", "to", "machine")
@@ -125,6 +131,9 @@ class PlaceholderNames:
             case _ if step.each in machine_names.OF_MACHINES:
                 for name in clusters:
                     yield from ({"cluster": name, **each} for each in self._machines(step, name))
+            case "upgrader":
+                for name in clusters:
+                    yield from ({"cluster": name, "upgrader": str(each.stated.id)} for each in self._upgraders(name))
             case "component":
                 yield from map(self._component, components)
             case "components":
@@ -151,7 +160,16 @@ class PlaceholderNames:
         before = self._scene.before
         mine = [each for each in self._items if name in each.clusters]
         then, once = self._scene.after.platform.cluster(name), before.platform.cluster(name) if before else None
+        product = _PRODUCTS.get(step.each)
+        if product is not None and any(each.product is product for each in self._upgraders(name)):
+            return iter(())  # a controller upgrades them, and nothing beside it should
         return machine_names.named(step.each, mine, then=then, once=once)
+
+    def _upgraders(self, name: str) -> list[UpgradeController]:
+        """The controllers that upgrade the machines of a cluster to versions like those that change."""
+        procedures = {ruling.procedure for each in self._items if name in each.clusters for ruling in each.rulings}
+        wanted = {product for procedure, product in _UPGRADES.items() if procedure in procedures}
+        return [each for each in upgrade_controllers.find(self._scene.after.platform, name) if each.product in wanted]
 
     def _clusters(self) -> list[str]:
         return list(dict.fromkeys(name for item in self._items for name in item.clusters))

@@ -33,8 +33,8 @@ STAGES: tuple[Stage, ...] = typing.get_args(Stage)
 
 Each = Literal[
     "", "look", "carried", "cluster", "machines", "machine", "first", "joining", "leaving", "talos", "image",
-    "kubernetes", "minors", "component", "components", "inline", "kustomization", "helmrelease", "application",
-    "orphan",
+    "upgrader", "kubernetes", "minors", "component", "components", "inline", "kustomization", "helmrelease",
+    "application", "orphan",
 ]  # fmt: skip
 """For each of which a step is written; where there is none, the step falls away. ``look`` is every cluster that the
 change reaches, which ``asked`` then names; without any it is written once. ``carried`` is a change that ``firstlight
@@ -42,7 +42,8 @@ change`` can carry through. ``machines`` is all machines of a cluster that it is
 them, ``first`` the one that tries it, ``joining`` and ``leaving`` those that come and go with the change, ``talos`` a
 cluster that gets another version of Talos, ``image`` each machine that gets another image of the same version,
 ``kubernetes`` a cluster that gets another version of it; none of these are Omni's. ``minors`` is a cluster that would
-leave minor versions out, ``components`` is all that a cluster has of them at once, ``inline`` a component that stands
+leave minor versions out, ``upgrader`` an object by which a controller upgrades its machines,
+``components`` is all that a cluster has of them at once, ``inline`` a component that stands
 inline in a machine config, ``orphan`` an Application or Kustomization whose objects stay when it goes."""
 
 PLACEHOLDERS: dict[str, tuple[str, ...]] = {
@@ -54,6 +55,7 @@ PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "machine": ("cluster", "machine", "address"),
     "first": ("cluster", "machine"),
     "joining": ("cluster", "machine"),
+    "upgrader": ("cluster", "upgrader"),
     "leaving": ("cluster", "machine"),
     "talos": ("cluster", "to", "machines"),
     "image": ("cluster", "machine", "address", "image"),

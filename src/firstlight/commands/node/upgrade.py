@@ -1,6 +1,7 @@
 """``firstlight node upgrade``: Talos or Kubernetes in another version, one machine at a time, with a plan before."""
 
 import asyncio
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from firstlight.cli import follow_run, output, screen, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.output import Form
 from firstlight.commands.backup import etcd_snapshot
-from firstlight.commands.node import kubernetes_upgrade, talos_upgrade, text
+from firstlight.commands.node import kubernetes_upgrade, talos_upgrade, text, upgrade_controllers
 from firstlight.commands.node.drain_rules import DrainOptions
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
@@ -64,6 +65,8 @@ async def _upgraded(
                 plan = await talos_upgrade.plan(platform, world, wishes)
             else:
                 plan = await kubernetes_upgrade.plan(platform, world, wishes)
+            other = upgrade_controllers.refusals(platform, cluster.name, plan.product) if plan.waiting else ()
+            plan = dataclasses.replace(plan, refusals=(*plan.refusals, *other))
             _show(plan, form, is_answer=is_dry_run or bool(plan.refusals))
             if plan.refusals:
                 return ExitCode.BLOCKED

@@ -415,6 +415,7 @@ class _Follower:
             self._trees.note(manifest)
             self._own_object(manifest, visited)
         elif flux_bootstrap.is_flux_component(manifest):
+            visited.secrets += secret_needs.of_object(manifest)
             if not reached.engine_parent or reached.engine_parent == visited.id:
                 reached.engine_parent = visited.id
                 reached.engine.append(manifest)

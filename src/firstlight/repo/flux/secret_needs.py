@@ -1,8 +1,10 @@
 """Secrets that must exist before parts of a tree work: keys, credentials, variables, what stores log in with."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.document.within import at
 from firstlight.model import flux_names
 from firstlight.model.component import SecretNeed
 from firstlight.repo.flux import flux_objects
@@ -12,6 +14,8 @@ from firstlight.repo.manifest import Manifest
 _STORES = {"SecretStore", "ClusterSecretStore"}
 _DEEPEST = 10
 """Levels below a store's provider; the deepest that its API has is six."""
+_GLOBAL_KEY = re.compile(r"--sops-age-secret=(?P<name>[a-z0-9][a-z0-9.-]*)")
+"""The argument of kustomize-controller that names the keys of Kustomizations without a Secret of their own."""
 
 
 def of_kustomization(manifest: Manifest) -> Iterator[SecretNeed]:
@@ -41,6 +45,9 @@ def of_helm_release(manifest: Manifest) -> Iterator[SecretNeed]:
             why = f"values of {called(manifest)}"
             yield SecretNeed(name=text(each["name"]), namespace=manifest.id.namespace, keys=keys, place=place, why=why)
     yield from _of_kubeconfig(manifest)
+    values = mapping(flux_objects.spec(manifest).get("values"))
+    patches = mapping(mapping(values.get("instance")).get("kustomize")).get("patches")
+    yield from _global_keys(patches, manifest, "spec", "values", "instance", "kustomize", "patches")
 
 
 def of_source(manifest: Manifest | None) -> Iterator[SecretNeed]:
@@ -60,6 +67,17 @@ def of_instance(manifest: Manifest) -> Iterator[SecretNeed]:
         place = manifest.at("spec", "sync", "pullSecret")
         why = f"credentials of the source of FluxInstance {called(manifest)}"
         yield SecretNeed(name=name, namespace=manifest.id.namespace, place=place, why=why)
+    patches = mapping(flux_objects.spec(manifest).get("kustomize")).get("patches")
+    yield from _global_keys(patches, manifest, "spec", "kustomize", "patches")
+
+
+def _global_keys(value: Any, manifest: Manifest, *steps: str) -> Iterator[SecretNeed]:
+    """The keys that kustomize-controller is given for all Kustomizations, in its own namespace."""
+    for name in dict.fromkeys(_GLOBAL_KEY.findall(str(value))) if value else ():
+        why = "decrypts Kustomizations that name no Secret (--sops-age-secret)"
+        yield SecretNeed(
+            name=name, namespace=manifest.id.namespace, place=manifest.at(*steps), why=why, is_decryption=True
+        )
 
 
 def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
@@ -69,6 +87,8 @@ def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
             place, why = manifest.at("spec", "secretRef"), f"token of Receiver {called(manifest)}"
             yield SecretNeed(name=name, namespace=manifest.id.namespace, keys=("token",), place=place, why=why)
         return
+    if (manifest.id.kind, manifest.id.name) == ("Deployment", "kustomize-controller"):
+        yield from _global_keys(at(manifest.value, "spec", "template", "spec", "containers"), manifest, "spec")
     if manifest.id.kind not in _STORES or manifest.id.group != "external-secrets.io":
         return
     provider = mapping(flux_objects.spec(manifest).get("provider"))

@@ -26,6 +26,7 @@ _PREFERRED = [
     SourceForm.APPLICATION,
     SourceForm.HELMFILE,
     SourceForm.HELM_COMMAND,
+    SourceForm.TOFU,
     SourceForm.KUSTOMIZATION,
 ]
 

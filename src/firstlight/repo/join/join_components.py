@@ -13,7 +13,13 @@ from firstlight.model.component import Component, ComponentNeed, ObjectId, Origi
 from firstlight.model.source import ChartSource, DirectorySource, SeveralSources, Source
 from firstlight.repo import well_known_components
 
-_RELEASES = [SourceForm.HELM_RELEASE, SourceForm.APPLICATION, SourceForm.HELMFILE, SourceForm.HELM_COMMAND]
+_RELEASES = [
+    SourceForm.HELM_RELEASE,
+    SourceForm.APPLICATION,
+    SourceForm.HELMFILE,
+    SourceForm.HELM_COMMAND,
+    SourceForm.TOFU,
+]
 _CHIEFS = [*_RELEASES, SourceForm.KUSTOMIZATION, SourceForm.INLINE_MANIFEST]
 """Whose name a component bears, the first of them first."""
 _ENGINE = {SourceForm.FLUX_COMMAND, SourceForm.FLUX_COMPONENTS, SourceForm.FLUX_INSTANCE}
@@ -77,7 +83,8 @@ _ORDERED = {
     SourceForm.HELMFILE,
     SourceForm.HOOK,
 }
-_FILES = {SourceForm.KUBECTL_COMMAND, SourceForm.KUSTOMIZE_COMMAND, SourceForm.HOOK}
+_INSTALLS = {SourceForm.HELM_RELEASE, SourceForm.HELMFILE, SourceForm.HELM_COMMAND, SourceForm.TOFU}
+_FILES = {SourceForm.KUBECTL_COMMAND, SourceForm.KUSTOMIZE_COMMAND, SourceForm.HOOK, SourceForm.TOFU}
 _PHASES = list(Phase)
 
 
@@ -117,11 +124,10 @@ def _grouped(origins: Sequence[Origin]) -> list[tuple[Origin, ...]]:
 
 def _key(origin: Origin) -> Key:
     """What an origin is, so that another one can be the same."""
-    if origin.form in _ENGINE:
+    is_chart = isinstance(origin.source, ChartSource)
+    if origin.form in _ENGINE or (origin.form is SourceForm.TOFU and origin.name == "flux" and not is_chart):
         return ("engine",)
-    if origin.form in {SourceForm.HELM_RELEASE, SourceForm.HELMFILE, SourceForm.HELM_COMMAND} and isinstance(
-        origin.source, ChartSource
-    ):
+    if origin.form in _INSTALLS and isinstance(origin.source, ChartSource):
         # The CRDs of a chart may be installed before it, from the same chart under the same name.
         stage = "crds" if origin.phase == Phase.CRDS else "release"
         return (stage, origin.source.namespace, origin.source.release or origin.name)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import posixpath
+import re
 import weakref
 from collections.abc import Hashable, Sequence
 
@@ -29,6 +30,10 @@ from firstlight.repo.work_tree import WorkTree
 
 MAX_STEPS = 20_000
 _SHELLS = {"bash", "sh", "zsh"}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What can be a name; a variable, a pattern or a placeholder is none."""
+_SHOWN = 120
+"""Characters of a command in a message."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +165,11 @@ class _Surveyor:
             )
 
     def _origin(self, origin: Origin, before: tuple[str, ...], aside: str) -> list[str]:
+        if not _NAME.fullmatch(origin.name):
+            if not aside:
+                message = f"what this deploys is only known when it runs: {origin.command[:_SHOWN]}"
+                self._diagnostics[Diagnostic.unknown("script-deploys-unknown", message, at=origin.place)] = None
+            return []
         seen = (origin.place, origin.cluster, origin.id)
         if aside:
             doubt = "; ".join(each for each in (aside, origin.doubt) if each)

@@ -130,7 +130,7 @@ class TaskfileReader:
         path = self._locate(here, target)
         if path is None:
             if not spec.get("optional"):
-                hint = "Task fails here; say optional: true if that is meant."
+                hint = self._alike(here, target) or "Task fails here; say optional: true if that is meant."
                 self.diagnostics.append(
                     Diagnostic.error("taskfile-missing", f"there is no Taskfile {written}", at=place, fix=hint)
                 )
@@ -161,6 +161,13 @@ class TaskfileReader:
             return joined
         candidates = [posixpath.normpath(f"{joined}/{name}") for name in NAMES]
         return next((each for each in candidates if self._tree.is_file(each)), None)
+
+    def _alike(self, here: str, target: str) -> str:
+        """What to write where only the case of letters differs, which some file systems do not tell apart."""
+        joined = (work_tree.join(here, target) or "").lower()
+        names = {joined, *(posixpath.normpath(f"{joined}/{name}").lower() for name in NAMES)}
+        found = next((each for each in self._tree.files if joined and each.lower() in names), "")
+        return f"Write {found}: names that differ in case are different files on Linux." if found else ""
 
 
 def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:

@@ -252,7 +252,7 @@ class Evaluator:
     def _root(self, root: "_Root", name: str) -> Any:
         match root.name:
             case "path":
-                return "." if name in ("cwd", "root") else self.directory
+                return "." if name in ("cwd", "root") else self.directory or "."
             case "var":
                 if name in self._variables:
                     return self._variables[name]()
@@ -356,7 +356,8 @@ class Evaluator:
         written = arguments[0] if arguments else None
         if isinstance(written, UnknownValue) or not isinstance(written, str) or unknown_values.has_mark(written):
             return UnknownValue(_short(node), "which file it is, is not known")
-        path = posixpath.normpath(written if written.startswith(f"{self.directory}/") else self._beside(written))
+        is_from_top = bool(self.directory) and written.startswith(f"{self.directory}/")
+        path = posixpath.normpath(written if is_from_top else self._beside(written))
         text = self.tree.text(path) if self.tree.is_file(path) else None
         if text is None:
             return UnknownValue(_short(node), f"{path} is not in the repo")

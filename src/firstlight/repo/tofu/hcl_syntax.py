@@ -36,6 +36,8 @@ class HclBlock:
     line: int
     attributes: dict[str, Node]
     """Expressions by name."""
+    inner: tuple["HclBlock", ...] = ()
+    """The blocks inside of it: ``set { … }``."""
 
 
 def blocks(data: bytes, path: str) -> tuple[list[HclBlock], int]:
@@ -71,7 +73,10 @@ def _block(node: Node, path: str) -> HclBlock:
         text_of(each).strip('"') for each in node.named_children[1:] if each.type in ("string_lit", "identifier")
     )
     body = next((each for each in node.named_children if each.type == "body"), None)
-    return HclBlock(kind, labels, path, line_of(node), dict(_attributes(body)) if body is not None else {})
+    if body is None:
+        return HclBlock(kind, labels, path, line_of(node), {})
+    inner = tuple(_block(each, path) for each in body.named_children if each.type == "block")
+    return HclBlock(kind, labels, path, line_of(node), dict(_attributes(body)), inner)
 
 
 def _attributes(body: Node) -> Iterator[tuple[str, Node]]:

@@ -6,7 +6,6 @@ configs unread, so that nothing is taken for a default.
 """
 
 import dataclasses
-import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -33,16 +32,10 @@ _FACTS = {"network.endpoint": "cluster_endpoint", "kubernetes": "kubernetes_vers
 
 def read(tree: WorkTree) -> list[TalosDeclaration]:
     """Return the clusters that OpenTofu or Terraform makes from Talos machines."""
-    paths = [path for path in tree.files if path.endswith(tofu_module.ENDINGS)]
-    if not any(CONFIGURATION.encode() in (tree.bytes(path) or b"") for path in paths):
+    if not tofu_module.mentions(tree, CONFIGURATION.encode()):
         return []
-    directories = dict.fromkeys(posixpath.dirname(path) for path in paths)
-    roots = [TofuModule(tree, directory) for directory in directories]
-    inside = {each.directory for root in roots for each in root.called() if each is not root}
     found: dict[tuple[str, str], list[_Part]] = {}
-    for root in roots:
-        if root.directory in inside:
-            continue
+    for root in tofu_module.roots(tree):
         for module in root.called():
             for part in _parts(module):
                 found.setdefault((root.directory, part.cluster), []).append(part)

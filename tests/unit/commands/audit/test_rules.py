@@ -92,6 +92,7 @@ def test_fires(rule: str, repo: Mapping[str, Any], tmp_path: Path) -> None:
         assert f"{each.place.path}:{each.place.line}" == wanted["place"], shown
         assert wanted["says"] in each.message, shown
         assert each.clusters == tuple(wanted.get("clusters", each.clusters)), shown
+        assert wanted.get("fix", "") in each.fix, shown
         assert each.severity == wanted.get("severity", each.severity), shown
     assert any(each.edits for each in found) == ("fixed" in repo), "what its fix makes of the files is written down"
 

@@ -63,6 +63,7 @@ def test_what_a_command_deploys(case: dict[str, Any], tmp_path: Path) -> None:
         ("kubectl delete -f apps", "change kubectl delete"),
         ("kubectl apply --dry-run=server -f apps", "gate kubectl apply"),
         ("kubectl create token x", "gate kubectl create"),
+        ("kubectl create job now --from=cronjob/backup", "change kubectl create job"),
         ("kubectl create ns web", "support kubectl create ns"),
         ("kubectl create namespace argocd", "support kubectl create namespace"),
         ("kubectl create namespace $ns", "support kubectl create namespace"),
@@ -112,6 +113,15 @@ def test_a_namespace_is_no_component_however_it_is_created(line: str, tmp_path: 
 
     assert found.origins == found.unreached == ()
     assert "support" in [step.role for step in scripts.steps(tree)]
+
+
+def test_an_object_that_is_read_from_the_cluster_and_written_back_is_not_deployed(tmp_path: Path) -> None:
+    line = "kubectl get cm x -o yaml | sed s/a/b/ | kubectl replace -f -"
+    tree = repos.write(tmp_path, {"bootstrap.sh": line})
+
+    steps = [f"{step.role} {step.kind}" for step in scripts.steps(tree)]
+    assert steps == ["gate kubectl get", "change kubectl replace"]
+    assert scripts.read(tree).origins == ()
 
 
 def test_what_sops_runs_is_a_step_like_sops_itself(tmp_path: Path) -> None:

@@ -245,10 +245,27 @@ def test_what_a_run_of_mise_tells_is_not_known(tmp_path: Path) -> None:
 def test_files_that_another_command_names_are_not_the_whole_repo(tmp_path: Path) -> None:
     tree = repos.write(tmp_path, {"bootstrap.sh": "ls *.yaml | xargs -n1 kubectl apply -f\n", "a.yaml": "kind: A\n"})
 
-    (origin,) = scripts.read(tree).origins
+    found = scripts.read(tree)
 
-    assert origin.objects == ()
-    assert "named by another command" in origin.doubt
+    assert found.origins == found.unreached == ()
+    assert [each.code for each in found.diagnostics] == ["script-deploys-unknown"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'kubectl apply -f "$2"',
+        'sed s/a/b/ "$1" | kubectl apply -f -',
+        'gh pr view "$PR" --json body | jq -r .body | kubectl apply -f -',
+        'helm upgrade --install "$RELEASE" "$CHART"',
+        "kubectl apply -f $(ls apps/*.yaml)",
+    ],
+)
+def test_what_only_a_run_names_is_not_a_component(line: str, tmp_path: Path) -> None:
+    found = scripts.read(repos.write(tmp_path, {"bootstrap.sh": line}))
+
+    assert found.origins == found.unreached == ()
+    assert [each.code for each in found.diagnostics] == ["script-deploys-unknown"]
 
 
 def test_a_taskfile_elsewhere_is_not_known(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from firstlight.commands.audit import stated_edits, wording
 from firstlight.commands.audit.rule_form import AuditRule
-from firstlight.document.within import text
+from firstlight.document.within import mapping, text
 from firstlight.model import flux_names, talos_names
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.diagnostic import Evidence, Severity
@@ -32,6 +33,7 @@ _OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
 _NO_OBJECTS = ("kustomize.config.k8s.io", talos_names.DOMAIN, talos_names.OMNI_DOMAIN)
 _LEADS_ANYWHERE = {"argocd-applications-unknown", "flux-path-variable-unknown", "flux-resource-set-not-followed"}
 """What may apply any directory of the repo."""
+_FILLED_LATER = re.compile(r"op://|ref\+[a-z]+://|(?:vault|bws|infisical|doppler):|\{\{|\$\{|\$\(|<[^<>]+>")
 _SHOWN = 10
 
 Found = tuple[ObjectId, Place]
@@ -159,8 +161,16 @@ def _objects(scene: PlatformView, path: str) -> Iterator[Found]:
         if not isinstance(value, Mapping) or not isinstance(value.get("metadata"), Mapping):
             continue
         found = ObjectId.of(value)
+        if found.is_secret and _is_filled_later(value):
+            continue
         if found.kind and found.name and value.get("apiVersion") and found.group not in _NO_OBJECTS:
             yield found, document.place()
+
+
+def _is_filled_later(secret: Mapping[str, Any]) -> bool:
+    """Whether a Secret holds references or placeholders, which a program of bootstrap fills before it applies them."""
+    given = [str(each) for key in ("stringData", "data") for each in mapping(secret, key).values()]
+    return bool(given) and all(_FILLED_LATER.search(each) for each in given)
 
 
 def _scripts(scene: PlatformView) -> str:

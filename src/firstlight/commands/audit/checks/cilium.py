@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from firstlight.commands.audit import cilium_settings, wording
 from firstlight.commands.audit.rule_form import AuditRule
-from firstlight.document import within
+from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import talos_facts
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
@@ -89,7 +89,7 @@ def _rendered_proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Find
 def _rendered_replacements(scene: PlatformView, cluster: Cluster) -> Iterator[tuple[Component, str, Place]]:
     both = "which replaces it: both program every Service"
     for item in scene.of_cluster(cluster.name, "/ConfigMap"):
-        said = within.at(item.value, "data", _REPLACEMENT)
+        said = at(item.value, "data", _REPLACEMENT)
         if item.object.id.name == cilium_settings.CONFIG and str(said).lower() in ("true", "strict"):
             message = f"Talos runs kube-proxy beside the rendered Cilium, {both}"
             yield item.component, message, item.object.at("data", _REPLACEMENT)
@@ -154,9 +154,23 @@ def cgroup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         elif _is_on(scene.value(component, "securityContext", "privileged")):
             continue  # such an agent may mount what it likes
         elif mounts is not None or are_values_known(component):
-            yield _finding(
-                rule, component, mounts, "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups"
-            )
+            misspelt = _misspelt(scene, component)
+            said = "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups"
+            if misspelt is not None:
+                said = f"the chart ignores cgroup.{misspelt.path[1]}: the value is called cgroup.autoMount"
+            found = _finding(rule, component, misspelt or mounts, said)
+            # Where the agent finds a cgroup2 mounted at its root, it mounts nothing.
+            is_mounted = root is not None and root.value == "/sys/fs/cgroup"
+            yield dataclasses.replace(found, severity=Severity.WARNING) if is_mounted else found
+
+
+def _misspelt(scene: PlatformView, component: Component) -> GivenValue | None:
+    """A value that was meant to be ``cgroup.autoMount``."""
+    for layer in scene.values(component):
+        for key in mapping(layer.value, "cgroup"):
+            if str(key) != "autoMount" and str(key).lower() == "automount":
+                return scene.value(component, "cgroup", str(key))
+    return None
 
 
 def capabilities(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -208,10 +222,27 @@ def host_dns(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         if not _is_on(masquerade) or _is_on(legacy) or masquerade is None:
             continue
         forwards, place = _forwards(cluster)
-        if forwards:
+        if forwards and _asks_host(scene, cluster):
             evidence = [Evidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place)] if place else []
             message = "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved"
             yield _finding(rule, component, masquerade, message, *evidence)
+
+
+def _asks_host(scene: PlatformView, cluster: Cluster) -> bool:
+    """Whether the CoreDNS of a cluster forwards to what its nodes ask; not where that was not read."""
+    for component in scene.with_role("dns", cluster.name):
+        if not chart_values.has_chart(component, "coredns"):
+            return False
+        servers = scene.value(component, "servers")
+        if servers is None:
+            return are_values_known(component)
+        return any(
+            text(plugin, "name") == "forward" and "/etc/resolv.conf" in str(at(plugin, "parameters"))
+            for server in sequence(servers.value)
+            for plugin in sequence(server, "plugins")
+        )
+    own = talos_facts.core_dns(cluster)
+    return own.is_known and own.value is True
 
 
 def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:

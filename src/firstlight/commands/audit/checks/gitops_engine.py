@@ -28,6 +28,7 @@ _SCRIPTED = {
     SourceForm.HELM_COMMAND,
     SourceForm.HOOK,
     SourceForm.FLUX_COMMAND,
+    SourceForm.TOFU,
 }
 _HEADS = "refs/heads/"
 _DEEPEST = 8

@@ -168,7 +168,7 @@ def _unordered(
     stated = stated_edits.declaring_object(scene, origin)
     several = sorted(needs.values())
     said = wording.listed_names(f"{what} of {short_name(other)}" for other, what, _, _ in several)
-    others = ", ".join(f"- name: {short_name(other)}" for other, _, _, _ in several)
+    others = ", ".join(_dependency(order, name, other) for other, _, _, _ in several)
     return rule.finding(
         f"{origin.name} needs {said}, and does not depend on {'it' if not several[1:] else 'them'}",
         at=stated.at("spec", "dependsOn") if stated else origin.place,
@@ -178,6 +178,13 @@ def _unordered(
         fix=f"Add to dependsOn of {origin.name}: {others}.",
         severity=None if any(hard for _, _, _, hard in several) else Severity.NOTE,
     )
+
+
+def _dependency(order: KustomizationOrder, name: str, other: str) -> str:
+    """The entry of dependsOn; one without a namespace is looked for beside the Kustomization itself."""
+    namespace = order.all[other][1].namespace
+    is_beside = namespace in ("", order.all[name][1].namespace)
+    return f"- name: {short_name(other)}" if is_beside else f"- {{name: {short_name(other)}, namespace: {namespace}}}"
 
 
 def _kind(item: AppliedObject, kinds: Mapping[str, tuple[apply_order.Supplier, ...]]) -> Iterator[Needed]:

@@ -74,7 +74,9 @@ def _unproven(order: KustomizationOrder, name: str) -> list[ObjectId]:
     """What nobody waits for; nothing where there is nothing to wait for, or somebody does."""
     _, origin = order.all[name]
     spec = at(origin.definition, "spec")
-    if at(spec, "wait") is True or sequence(spec, "healthChecks") or _is_expected(order, name):
+    if at(spec, "wait") is True or sequence(spec, "healthChecks"):
+        return []
+    if _is_expected(order, name) or _wait_alone(order, name):
         return []
     found = []
     above = [order.applied[each] for each in order.above(name)[1:]]
@@ -101,6 +103,20 @@ def _is_expected(order: KustomizationOrder, name: str) -> bool:
         if text(each, "name") == short_name(name)
     ]
     return bool(said) and all(said)
+
+
+def _wait_alone(order: KustomizationOrder, name: str) -> bool:
+    """Whether all that depend on it only bring HelmReleases that themselves wait for its HelmReleases."""
+    releases = {each.id.name for each in order.all[name][1].stated if each.id.kind == flux_names.HELM_RELEASE}
+    for other in order.dependents[name]:
+        running = [each for each in order.all[other][1].stated if _runs(each.id)]
+        for each in running:
+            awaited = {text(one, "name") for one in sequence(each.value, "spec", "dependsOn")}
+            if each.id.kind != flux_names.HELM_RELEASE or not releases & awaited:
+                return False
+        if not running:
+            return False
+    return bool(releases)
 
 
 def retries(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:

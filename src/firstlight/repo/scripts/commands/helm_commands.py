@@ -88,7 +88,7 @@ def helm_release(pipeline: Sequence[Invocation], context: CommandContext) -> Ori
     return command_origin(
         pipeline,
         form=SourceForm.HELM_COMMAND,
-        name=name.text or chart.text.rpartition("/")[2],
+        name=name.text if name.text and name.is_known else _chart_name(made, chart) or name.text,
         namespace=namespace.text if namespace.is_known else "",
         source=source,
         version=version.text if version.is_known else "",
@@ -99,6 +99,12 @@ def helm_release(pipeline: Sequence[Invocation], context: CommandContext) -> Ori
             key: True for key in ("wait", "create-namespace", "atomic", "skip-crds", "take-ownership") if words.has(key)
         },
     )
+
+
+def _chart_name(source: ChartSource | Unresolved, chart: ExpandedText) -> str:
+    """What a release of an unknown name is called: its chart."""
+    known = source.name if isinstance(source, ChartSource) else chart.text if chart.is_known else ""
+    return known.rstrip("/").rpartition("/")[2]
 
 
 def _flags(invocation: Invocation) -> Flags:

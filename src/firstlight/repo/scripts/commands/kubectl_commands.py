@@ -140,6 +140,8 @@ _PLAIN_FEEDERS = {
     "gpg",
 }
 _DECRYPTS = {"sops": "sops", "gpg": "gpg"}
+_INSTALLERS = {"linkerd", "istioctl", "velero", "clusterctl", "dapr", "vcluster", "cmctl"}
+"""Programs that print the manifests of what they are named after; what others print has no name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -180,9 +182,20 @@ def read_feed(
             return FedManifests(found)
     text = masked_lines.one_line(masked_lines.masked_line([each.words[:3] for each in before])) or "standard input"
     reason = "what it applies is the output of another command"
-    return FedManifests(
-        Manifests(Unresolved(text=text, reason=reason), before[0].program if before else "", doubt=reason)
-    )
+    return FedManifests(Manifests(Unresolved(text=text, reason=reason), _installer(before), doubt=reason))
+
+
+def _installer(before: Sequence[Invocation]) -> str:
+    """The program that prints its own manifests; empty if text merely passes through."""
+    return next((each.program for each in before if each.program in _INSTALLERS), "")
+
+
+def _passes_live_objects(before: Sequence[Invocation]) -> bool:
+    """Whether a pipeline reads objects from the cluster, to change or copy them."""
+    if not before or before[0].program not in PROGRAMS:
+        return False
+    words = parse_kubectl(before[0]).positional
+    return bool(words) and words[0].text == "get"
 
 
 def _feed(invocation: Invocation, context: CommandContext) -> Manifests:
@@ -222,6 +235,7 @@ def _file(invocation: Invocation, context: CommandContext) -> Manifests | None:
 # ``kubectl``: what it applies and creates; what only looks, waits or changes is no component.
 
 
+PROGRAMS = {"kubectl", "k", "oc", "kubecolor"}
 _APPLIES = {"apply", "create", "replace"}
 _GATES = {"get", "wait", "describe", "logs", "diff", "version", "cluster-info", "config", "top", "explain", "auth",
           "api-resources", "api-versions", "port-forward", "exec", "proxy", "cp", "events", "kustomize"}  # fmt: skip
@@ -246,6 +260,8 @@ def read_kubectl(pipeline: Sequence[Invocation], at: int, context: CommandContex
         return None
     if verb == "create" and second:
         kind = f"{kind} {second}"
+    if second == "job" or _passes_live_objects(pipeline[:at]):
+        return CommandReading(kind, StepRole.CHANGE)  # a job that is run once, or an object that is there already
     if is_dry_run(words):
         # Printed for the next command of the pipeline, or for nobody.
         return CommandReading(kind, StepRole.SUPPORT if at + 1 < len(pipeline) else StepRole.GATE)

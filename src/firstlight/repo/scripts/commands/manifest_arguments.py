@@ -135,7 +135,8 @@ def from_feed(feed: Feed, path: str) -> Manifests:
     doubt = "" if objects else "no objects are found in it"
     if any(diagnostic.severity == "error" for diagnostic in contents.diagnostics):
         doubt = "it is not YAML before its variables are put in"
-    name = objects[0].name if len(objects) == 1 else ""
+    named = [each for each in objects if each.kind != "Namespace"] or objects
+    name = next((each.name for each in named if each.name and "$" not in each.name), "")
     return Manifests(source, name, objects, doubt=doubt)
 
 

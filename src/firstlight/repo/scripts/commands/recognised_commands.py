@@ -169,7 +169,6 @@ def read_cilium(invocation: Invocation, context: CommandContext) -> CommandReadi
 
 _MAX_FILES = 1_000
 """That commands write, and are remembered."""
-_KUBECTL = {"kubectl", "k", "oc", "kubecolor"}
 
 
 def recognise(pipeline: Sequence[Invocation], context: CommandContext) -> list[tuple[Invocation, CommandReading]]:
@@ -191,7 +190,7 @@ def _one(
     pipeline: Sequence[Invocation], at: int, invocation: Invocation, context: CommandContext
 ) -> CommandReading | None:
     program = invocation.program
-    if program in _KUBECTL:
+    if program in kubectl_commands.PROGRAMS:
         return kubectl_commands.read_kubectl(pipeline, at, context)
     if program == "helm":
         return helm_commands.read_helm(invocation, context)
