@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import gc
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight.engines import adapters
@@ -14,12 +14,13 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
+from firstlight.model.source import DirectorySource
 from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
 from firstlight.repo.reader_result import ReaderResult
-from firstlight.repo.work_tree import WorkTree
+from firstlight.repo.work_tree import YAML, WorkTree
 
 
 def read(root: Path) -> Platform:
@@ -106,9 +107,28 @@ def _clusters(tree: WorkTree, declaration: Declaration | None, found: Sequence[R
     for origin in (origin for part in found for origin in part.origins):
         name = next((new for (old, _), new in renamed.items() if old == origin.cluster), origin.cluster)
         environments.setdefault(name, origin.place)
-    joined = join_clusters.join(known, fallback=tree.root.name, environments=environments)
+    joined = join_clusters.join(
+        known,
+        fallback=tree.root.name,
+        environments=environments,
+        mentioned=lambda names: _mentioned(tree, names),
+    )
     others = {old: new for (old, _), new in renamed.items() if old != new}
     return dataclasses.replace(joined, aliases={**others, **joined.aliases})
+
+
+def _mentioned(tree: WorkTree, names: Mapping[str, Collection[str]]) -> list[str]:
+    """The names that stand in manifests or values, apart from the files that are given with each."""
+    patterns = {name: re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])") for name in names}
+    found: dict[str, None] = {}
+    for path in tree.files:
+        if not path.endswith(YAML) or any(path in own for own in names.values()):
+            continue
+        data = tree.bytes(path) or b""
+        for name, pattern in patterns.items():
+            if name not in found and name.encode() in data and pattern.search(tree.text(path) or ""):
+                found[name] = None
+    return list(found)
 
 
 def _components(
@@ -134,17 +154,37 @@ def _components(
 
 
 def _of(cluster: Cluster, origins: Sequence[Origin], joined: join_clusters.Joined) -> list[Origin]:
-    """What is deployed in a cluster; what names none is for each that has machines, if any has, and not certain."""
+    """What is deployed in a cluster.
+
+    What bootstrap deploys and names no cluster is for that whose directory it stands in. If there is none, it is for
+    each cluster that has machines, if any has, and not certain.
+    """
     mine = []
     is_meant = bool(cluster.machines) or not any(each.machines for each in joined.clusters)
     for origin in origins:
-        name = joined.aliases.get(origin.cluster, origin.cluster)
-        if name == cluster.name:
-            mine.append(dataclasses.replace(origin, cluster=name))
-        elif not name and is_meant:
-            doubt = origin.doubt or "nothing says for which cluster"
-            mine.append(dataclasses.replace(origin, cluster=cluster.name, certainty=Certainty.GUESSED, doubt=doubt))
+        name = joined.aliases.get(origin.cluster, origin.cluster) or ""
+        home = _home(origin, joined) if not origin.cluster else ""
+        if (home or name) == cluster.name:
+            found = dataclasses.replace(origin, cluster=cluster.name)
+            if joined.doubt and not origin.cluster and not home:
+                found = _guessed(found, joined.doubt)
+            mine.append(found)
+        elif not name and not home and is_meant:
+            found = dataclasses.replace(origin, cluster=cluster.name)
+            mine.append(_guessed(found, "nothing says for which cluster"))
     return mine
+
+
+def _home(origin: Origin, joined: join_clusters.Joined) -> str:
+    """The cluster in whose directory something of bootstrap stands, or the files are that it applies."""
+    if origin.side is not Side.BOOTSTRAP:
+        return ""
+    source = origin.source.path if isinstance(origin.source, DirectorySource) else ""
+    return joined.territories.cluster_of(origin.place.path) or joined.territories.cluster_of(source)
+
+
+def _guessed(origin: Origin, doubt: str) -> Origin:
+    return dataclasses.replace(origin, certainty=Certainty.GUESSED, doubt=origin.doubt or doubt)
 
 
 # Python's own housekeeping, while a repo is read.
