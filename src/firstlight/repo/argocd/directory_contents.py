@@ -196,6 +196,22 @@ def kustomization_users(tree: WorkTree) -> Mapping[str, frozenset[str]]:
     return {target: frozenset(directories) for target, directories in found.items()}
 
 
+def patch_files(tree: WorkTree) -> frozenset[str]:
+    """Return the files that kustomizations name as patches only: what looks like an object there changes another one."""
+    patches: set[str] = set()
+    for file in tree.files:
+        directory, name = posixpath.split(file)
+        if name not in KUSTOMIZATIONS:
+            continue
+        for document in tree.documents(file)[:1]:
+            value = mapping(document.value)
+            fields = [*items(value.get("patches")), *items(value.get("patchesJson6902"))]
+            written = [*(text(mapping(each).get("path")) for each in fields), *items(value.get("patchesStrategicMerge"))]
+            found = (work_tree.join(directory or ".", each) for each in written if isinstance(each, str) and each)
+            patches |= {each for each in found if each}
+    return frozenset(patches - set(kustomization_users(tree)))
+
+
 def top_kustomizations(file: str, used: Mapping[str, frozenset[str]]) -> list[str]:
     """The directories from which kustomize comes to a file, and to which no other kustomization leads."""
     found: set[str] = set()

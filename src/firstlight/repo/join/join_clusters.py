@@ -252,6 +252,17 @@ def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[s
             aliases[machine_name] = likely[0]
             bare.remove(machine_name)
             owned.remove(likely[0])
+    for machine_name in [each for each in bare if any(part.machines for part in named[each])]:
+        words = re.split(r"[-_.]", machine_name)
+        likely = [name for name in owned if name in words and name not in aliases]
+        if len(owned) > 1 and len(likely) == 1:
+            aliases[likely[0]] = machine_name
+            bare.remove(machine_name)
+            owned.remove(likely[0])
+            message = f"{machine_name} is taken for the cluster of {likely[0]}, since its name says so"
+            hint = _declare(machine_name, [*named[likely[0]], *named[machine_name]])
+            place = named[machine_name][0].place
+            diagnostics.append(Diagnostic.warning("cluster-machines-guessed", message, at=place, fix=hint))
     if len(bare) == len(owned) == 1 and len(named) - len(aliases) == 2:
         (machine_name,), (name,) = bare, owned
         parts = [*named[machine_name], *named[name]]
