@@ -18,6 +18,7 @@ from firstlight.repo.argocd import (
     directory_contents,
     git_urls,
     local_charts,
+    plugins,
     set_generators,
 )
 from firstlight.repo.argocd.application_spec import SourceSpec
@@ -188,6 +189,7 @@ def _scope(
         else argocd_settings.Registered(),
         settings=argocd_settings.read_settings(tree) if all_of_them else argocd_settings.ArgoCDSettings(),
         templates=templates,
+        plugins=plugins.kustomizing(tree) if any(_has_plugin(each.value) for each in all_of_them) else frozenset(),
         users=directory_contents.kustomization_users(tree) if all_of_them else {},
     )
     evidence = [
@@ -207,6 +209,13 @@ def _scope(
     )
     revision = revisions.most_common(1)[0][0] if revisions else ""
     return dataclasses.replace(scope, own=dataclasses.replace(own, revision=revision))
+
+
+def _has_plugin(value: Any) -> bool:
+    """Whether an object has a source that a plugin makes manifests of, at whatever depth."""
+    if isinstance(value, Mapping):
+        return "plugin" in value or any(map(_has_plugin, value.values()))
+    return isinstance(value, list) and any(map(_has_plugin, value))
 
 
 def _evidence(one: Definition, scope: ReadScope) -> Iterator[git_urls.UrlEvidence]:
