@@ -182,7 +182,7 @@ def _here(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str, scope:
 def _contents(spec: SourceSpec, path: str, scope: ReadScope, *, is_kustomized: bool) -> DirectoryContents:
     """What is in a directory; asked once for the same options, since many Applications may read it."""
     options = mapping(spec.value.get("kustomize" if is_kustomized else "directory"))
-    key = (path, is_kustomized, json.dumps(options, sort_keys=True, default=str))
+    key = (path, is_kustomized, spec.value.get("plugin") is not None, json.dumps(options, sort_keys=True, default=str))
     if key not in scope.kept:
         read = (
             directory_contents.kustomized(spec, path, scope)

@@ -101,7 +101,7 @@ def kustomized(spec: SourceSpec, path: str, scope: ReadScope) -> DirectoryConten
     built = scope.build(path, over)
     definitions = [_adjusted(of_manifest(each), options) for each in built.manifests]
     diagnostics = list(built.diagnostics)
-    if built.charts and not scope.settings.builds_charts:
+    if built.charts and not scope.settings.builds_charts and spec.value.get("plugin") is None:
         message = "kustomize builds helmCharts only if argocd-cm has kustomize.buildOptions: --enable-helm"
         place = built.charts[0].origin or spec.at("path")
         diagnostics.append(
