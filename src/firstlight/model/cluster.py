@@ -153,7 +153,7 @@ class Cluster:
     def machines_place(self) -> Place:
         """Where its machines are declared, which may be another file than the one that its engine starts from."""
         declared = {place.path for place in self.files}
-        if self.place != self.said.get("path") or not self.machines:
+        if not self.path or self.place != self.said.get("path") or not self.machines:
             return self.place
         control = next((each for each in self.machines if each.role is MachineRole.CONTROL_PLANE), self.machines[0])
         shared = next((place for place in self.said.values() if place.path in declared), None)

@@ -14,8 +14,8 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.source import DirectorySource
-from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos
+from firstlight.model.source import DirectorySource, SeveralSources
+from firstlight.repo import argocd, flux, helmfile, put_aside, scripts, secret_sources, talos
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
@@ -55,6 +55,7 @@ def _read(tree: WorkTree) -> Platform:
         *diagnostics,
         *(diagnostic for each in found for diagnostic in each.diagnostics),
     ]
+    said = _about_what_is_deployed(said, components, tree)
     engines = [each.engine for each in joined.clusters if each.engine]
     return Platform(
         name=declaration.platform.metadata.name if declaration else tree.root.name,
@@ -68,6 +69,44 @@ def _read(tree: WorkTree) -> Platform:
         declared=declaration.place() if declaration else None,
         is_misdeclared=declaration is None and declaration_form.FILE in tree.listing("."),
     )
+
+
+_ALWAYS = {"talos-secrets-in-clear", "file-not-regular", "name-not-printable"}
+"""Codes of what is wrong with a file wherever it stands."""
+
+
+def _about_what_is_deployed(
+    diagnostics: Sequence[Diagnostic], components: Sequence[Component], tree: WorkTree
+) -> list[Diagnostic]:
+    """Diagnostics without those about files that were put aside, unless something leads there."""
+    aside = {
+        place.path: found
+        for each in diagnostics
+        for place in each.places
+        if (found := put_aside.directory(place.path, tree.is_dir))
+    }
+    if not aside:
+        return list(diagnostics)
+    used = {place for component in components for origin in component.origins for place in _read_by(origin)}
+    led_to = {each for each in set(aside.values()) if any(_is_below(path, each) for path in used)}
+    left_out = {path for path, directory in aside.items() if directory not in led_to}
+    return [
+        each
+        for each in diagnostics
+        if each.code in _ALWAYS or not each.places or any(place.path not in left_out for place in each.places)
+    ]
+
+
+def _read_by(origin: Origin) -> Iterator[str]:
+    """The file that an origin stands in, and those of what it applies."""
+    yield origin.place.path
+    yield from (each.place.path for each in origin.stated)
+    sources = origin.source.each if isinstance(origin.source, SeveralSources) else (origin.source,)
+    yield from (each.path for each in sources if isinstance(each, DirectorySource))
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory}/")
 
 
 def _unanswered(diagnostics: Sequence[Diagnostic], clusters: Sequence[Cluster]) -> set[Diagnostic]:

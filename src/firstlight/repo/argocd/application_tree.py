@@ -8,6 +8,7 @@ from functools import cached_property
 from firstlight.model import argocd_names
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource
+from firstlight.repo import put_aside
 from firstlight.repo.argocd import (
     application_sets,
     application_sources,
@@ -24,7 +25,7 @@ from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, MAX_DEPTH, ReadS
 
 Key = tuple[str, int, Steps]
 
-_EXAMPLES = {"template", "templates", "example", "examples", "sample", "samples", "skeleton", "docs", "testdata"}
+_EXAMPLES = {"template", "templates", "docs"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -140,7 +141,8 @@ def _looks_like_a_template(one: Definition, *, is_led_to: bool) -> str:
     if placeholder:
         return f"there is something to be filled in: {placeholder}"
     directories = posixpath.dirname(one.place.path).split("/") if not is_led_to else []
-    example = next((each for each in directories if each.lower() in _EXAMPLES), "")
+    aside = "" if is_led_to else posixpath.basename(put_aside.directory(one.place.path))
+    example = next((each for each in directories if each.lower() in _EXAMPLES), aside)
     return f"it is in a directory named {example}, and nothing leads there" if example else ""
 
 

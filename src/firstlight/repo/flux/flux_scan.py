@@ -16,7 +16,7 @@ from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import flux_names
 from firstlight.model.component import Origin
 from firstlight.model.place import Place
-from firstlight.repo import kustomize
+from firstlight.repo import kustomize, put_aside
 from firstlight.repo.flux import artifact_pushes, flux_bootstrap, flux_kustomizations, flux_objects, helm_releases
 from firstlight.repo.flux.artifact_tree import ArtifactTree
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
@@ -102,12 +102,13 @@ def _flattened(document: YamlDocument, value: Any, steps: tuple[str | int, ...],
 # Files that show how something could be written, and deploy nothing.
 
 
-_NAMES = {"template", "templates", "example", "examples", "sample", "samples", "archive", "archived", "testdata"}
+_NAMES = {"template", "templates"}
 
 
 def is_example_path(path: str) -> bool:
     """Whether a file is in a directory of templates, examples or things that were put away."""
-    return any(part.strip("._").lower() in _NAMES for part in path.split("/")[:-1])
+    is_template = any(part.strip("._").lower() in _NAMES for part in path.split("/")[:-1])
+    return is_template or bool(put_aside.directory(path))
 
 
 def is_example(manifest: Manifest) -> bool:

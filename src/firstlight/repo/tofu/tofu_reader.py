@@ -33,7 +33,7 @@ _FACTS = {"network.endpoint": "cluster_endpoint", "kubernetes": "kubernetes_vers
 
 def read(tree: WorkTree) -> list[TalosDeclaration]:
     """Return the clusters that OpenTofu or Terraform makes from Talos machines."""
-    paths = [path for path in tree.files if path.endswith(tofu_module.ENDINGS)]
+    paths = [path for path in tree.current_files if path.endswith(tofu_module.ENDINGS)]
     if not any(CONFIGURATION.encode() in (tree.bytes(path) or b"") for path in paths):
         return []
     directories = dict.fromkeys(posixpath.dirname(path) for path in paths)
