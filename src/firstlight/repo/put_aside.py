@@ -4,7 +4,9 @@ import posixpath
 import re
 from collections.abc import Callable
 
-_AWAY = re.compile(r"[._-]*(archive|archived|archives|attic|disabled|deprecated|obsolete|graveyard|trash|unused|old)_*")
+_AWAY = re.compile(
+    r"[._-]*(archive|archived|archives|attic|disabled|deprecated|obsolete|graveyard|trash)_*|[._-]+(old|unused|backup)_*"
+)
 """Names of directories with what was put away."""
 _SHOWN = re.compile(r"_*(examples?|samples?|skeleton|testdata|fixtures|e2e|benchmarks?|tests|testing)")
 """Names of directories with what only shows or tests something."""

@@ -102,18 +102,17 @@ def _flattened(document: YamlDocument, value: Any, steps: tuple[str | int, ...],
 # Files that show how something could be written, and deploy nothing.
 
 
-_NAMES = {"template", "templates"}
+_NAMES = {"template", "templates", "example", "examples", "sample", "samples", "archive", "archived", "testdata"}
 
 
 def is_example_path(path: str) -> bool:
     """Whether a file is in a directory of templates, examples or things that were put away."""
-    is_template = any(part.strip("._").lower() in _NAMES for part in path.split("/")[:-1])
-    return is_template or bool(put_aside.directory(path))
+    return any(part.strip("._").lower() in _NAMES for part in path.split("/")[:-1])
 
 
 def is_example(manifest: Manifest) -> bool:
     """Whether an object is written in such a file."""
-    return is_example_path(manifest.place.path)
+    return is_example_path(manifest.place.path) or bool(put_aside.directory(manifest.place.path))
 
 
 # Kustomizations and HelmReleases that are in the repo, and that no cluster's tree leads to.

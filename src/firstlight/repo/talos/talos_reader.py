@@ -86,7 +86,7 @@ def _fragments(tree: WorkTree, likely: Iterable[str]) -> dict[str, Diagnostic]:
 def _declared(tree: WorkTree, likely: Iterable[str]) -> list[TalosDeclaration]:
     """What the files of tools declare."""
     found: list[TalosDeclaration] = []
-    for path in tree.files:
+    for path in tree.current_files:
         if talhelper.is_talconfig(path):
             found += talhelper.read(tree, path)
         elif topf.is_topf(path):
