@@ -16,6 +16,7 @@ from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.source import DirectorySource, SeveralSources
 from firstlight.repo import argocd, flux, helmfile, put_aside, scripts, secret_sources, talos
+from firstlight.repo.argocd import engine_installs
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
@@ -120,6 +121,10 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
     own = ReaderResult(clusters=tuple(declared_changes.clusters(declaration)) if declaration else ())
     shell, machines, releases = scripts.read(tree), talos.read(tree), helmfile.read(tree)
     applications = argocd.read(tree, urls=[each.url for each in own.clusters if each.url])
+    others = (*shell.origins, *machines.origins, *releases.origins)
+    applications = dataclasses.replace(
+        applications, origins=engine_installs.without_repeated(applications.origins, others)
+    )
     taken = {each.path for each in applications.clusters}
     namespaces = {each.place: each.namespace for each in shell.origins if each.form is SourceForm.FLUX_COMMAND}
     starts = [

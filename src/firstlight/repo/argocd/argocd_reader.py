@@ -16,6 +16,7 @@ from firstlight.repo.argocd import (
     argocd_settings,
     definitions,
     directory_contents,
+    engine_installs,
     git_urls,
     local_charts,
     plugins,
@@ -280,10 +281,12 @@ def _found(followed: ApplicationTree, scope: ReadScope) -> ReaderResult:
         [(node.definition, node.destination) for node in followed.nodes], followed.projects
     )
     left = [application_origins.origin(node, scope, cluster="", is_leaf=False) for node in followed.unreached]
+    instances = {name for name in names.values() if name}
+    installs = engine_installs.find(scope, followed.nodes, instances) if followed.nodes else []
     diagnostics = [*scope.own.diagnostics, *followed.diagnostics, *doubled, *ordered.diagnostics, *checked]
     return ReaderResult(
         clusters=application_origins.clusters(followed.nodes, names, scope),
-        origins=tuple(made),
+        origins=(*made, *installs),
         unreached=tuple(left),
         diagnostics=tuple(dict.fromkeys(diagnostics)),
     )

@@ -197,7 +197,8 @@ class _Nameless:
             self._named[name] = []
             others = _listing(self._shaped)
             message = f"nothing says in which cluster this runs: {others} may be it; it is called {name} here"
-        hint = _declare(name if candidates else next(iter(self._shaped), "NAME"), [one, *self._named.get(name, ())])
+        other = name if name in candidates else next(iter(self._shaped), "NAME")
+        hint = _declare(other, [one, *self._named.get(other, ())])
         self.diagnostics.append(Diagnostic.warning("cluster-machines-guessed", message, at=one.place, fix=hint))
         return name
 
