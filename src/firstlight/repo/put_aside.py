@@ -13,7 +13,8 @@ _SHOWN = re.compile(r"_*(examples?|samples?|skeleton|testdata|fixtures|e2e|bench
 _FILE = re.compile(r".+[.-](examples?|samples?|disabled|bak|orig)\.(ya?ml|json|gotmpl|j2|just|sh)", re.IGNORECASE)
 _TEST = "test"
 _ENVIRONMENTS = frozenset({
-    "prod", "production", "staging", "stage", "stg", "dev", "development", "main", "live", "qa", "lab", "preview", "uat",
+    "prod", "production", "staging", "stage", "stg", "dev", "development", "main", "live", "qa", "lab", "preview",
+    "uat",
 })  # fmt: skip
 _HOMES = frozenset({"cluster", "clusters", "environment", "environments", "env", "envs", "overlays", "sites", "talos"})
 """Directories whose directories are environments or clusters, whatever they are called."""

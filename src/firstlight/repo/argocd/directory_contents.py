@@ -197,7 +197,7 @@ def kustomization_users(tree: WorkTree) -> Mapping[str, frozenset[str]]:
 
 
 def patch_files(tree: WorkTree) -> frozenset[str]:
-    """Return the files that kustomizations name as patches only: what looks like an object there changes another one."""
+    """Return the files that kustomizations name as patches only: they change objects, and are none of their own."""
     patches: set[str] = set()
     for file in tree.files:
         directory, name = posixpath.split(file)
@@ -206,7 +206,10 @@ def patch_files(tree: WorkTree) -> frozenset[str]:
         for document in tree.documents(file)[:1]:
             value = mapping(document.value)
             fields = [*items(value.get("patches")), *items(value.get("patchesJson6902"))]
-            written = [*(text(mapping(each).get("path")) for each in fields), *items(value.get("patchesStrategicMerge"))]
+            written = [
+                *(text(mapping(each).get("path")) for each in fields),
+                *items(value.get("patchesStrategicMerge")),
+            ]
             found = (work_tree.join(directory or ".", each) for each in written if isinstance(each, str) and each)
             patches |= {each for each in found if each}
     return frozenset(patches - set(kustomization_users(tree)))

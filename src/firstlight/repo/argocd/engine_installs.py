@@ -17,8 +17,8 @@ from firstlight.repo.manifest import Manifest
 NAME = "argocd"
 _CHARTS = {"argo-cd", "argocd"}
 _REMOTE = re.compile(
-    r"\bargo-?cd(?:\.git)?/+(?:raw/)?(?:(?P<tag>v\d[\w.-]*|stable)/)?manifests/(?:ha/|core-)?"
-    r"(?:[\w-]*install(?:\.yaml)?|cluster-install|base|crds)?(?:\?ref=(?P<ref>[\w.-]+))?"
+    r"\bargo-?cd(?:\.git)?/+(?:raw/)?(?:(?P<tag>v\d[\w.-]*|stable)/)?manifests/(?:ha/)?"
+    r"(?:[\w-]*install|base)(?:\.yaml)?(?:\?ref=(?P<ref>[\w.-]+))?"
 )
 _DOUBT = "nothing in this repo says who applies it"
 
@@ -60,9 +60,8 @@ def _version(scope: ReadScope, directory: str) -> str | None:
                 if text(chart.get("name")) in _CHARTS:
                     return text(chart.get("version"))
             for entry in (*items(value.get("resources")), *items(value.get("bases"))):
-                if isinstance(entry, str) and "://" in entry + "://" * entry.startswith("github.com/"):
-                    if match := _REMOTE.search(entry):
-                        return match["tag"] or match["ref"] or ""
+                if isinstance(entry, str) and (match := _REMOTE.search(entry)):
+                    return match["tag"] or match["ref"] or ""
     return None
 
 

@@ -31,7 +31,9 @@ def kustomizing(tree: WorkTree) -> frozenset[str]:
         if any(definitions.mentions(tree, path, word) for word in (KIND, _OLD_KEY, "generate:")):
             for document in tree.documents(path):
                 found.update(_of_document(document))
-    return frozenset(name for name, command in found.items() if _BUILDS.search(command) and not _CHANGES.search(command))
+    return frozenset(
+        name for name, command in found.items() if _BUILDS.search(command) and not _CHANGES.search(command)
+    )
 
 
 def _of_document(document: YamlDocument) -> Iterator[tuple[str, str]]:

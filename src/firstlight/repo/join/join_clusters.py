@@ -120,9 +120,9 @@ def join(
     if not named and (nameless or not is_anything):
         named[fallback] = []
         nameless = nameless or [Cluster(name="", place=Place("."))]
-    homes = territories.of_places({
-        name: {path for part in parts for path in territories.places_of(part)} for name, parts in named.items()
-    })
+    homes = territories.of_places(
+        {name: {path for part in parts for path in territories.places_of(part)} for name, parts in named.items()}
+    )
     given = _Nameless(named, homes, fallback, mentioned)
     for each in nameless:
         given.give(each)
@@ -293,7 +293,9 @@ def _own_segments(named: Mapping[str, Sequence[Cluster]], names: Sequence[str]) 
         - {"", "."}
         for name in names
     }
-    return {name: own - {part for other in names if other != name for part in every[other]} for name, own in every.items()}
+    return {
+        name: own - {part for other in names if other != name for part in every[other]} for name, own in every.items()
+    }
 
 
 _CLUSTER_PARENTS = {"cluster", "clusters", "environments", "envs", "sites"}

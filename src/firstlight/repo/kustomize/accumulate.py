@@ -142,9 +142,8 @@ class _Work:
 
     def _is_partial(self) -> bool:
         """Whether there may be more objects than are known: of charts, of what is elsewhere or could not be read."""
-        return (
-            bool(self._charts or self._remotes or self._file.entries("generators"))
-            or any(each.severity in (Severity.ERROR, Severity.UNKNOWN) for each in self._diagnostics)
+        return bool(self._charts or self._remotes or self._file.entries("generators")) or any(
+            each.severity in (Severity.ERROR, Severity.UNKNOWN) for each in self._diagnostics
         )
 
     def _so_far(self) -> Accumulated:
