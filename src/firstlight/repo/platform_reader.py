@@ -44,6 +44,7 @@ def _read(tree: WorkTree) -> Platform:
     found = _found(tree, declaration)
     joined = _clusters(tree, declaration, found)
     components, diagnostics = _components(joined, declaration, found)
+    joined = dataclasses.replace(joined, clusters=tuple(_with_engine(each, components) for each in joined.clusters))
     if declaration:
         problems += (
             *declared_changes.problems(declaration, tree),
@@ -70,6 +71,24 @@ def _read(tree: WorkTree) -> Platform:
         declared=declaration.place() if declaration else None,
         is_misdeclared=declaration is None and declaration_form.FILE in tree.listing("."),
     )
+
+
+def _with_engine(cluster: Cluster, components: Sequence[Component]) -> Cluster:
+    """A cluster with the engine of what its machines apply, where nothing else says which engine it has."""
+    if cluster.engine is not None:
+        return cluster
+    own = {place.path for place in cluster.files}
+    forms = {
+        origin.form.value
+        for component in components
+        if component.cluster == cluster.name
+        for origin in component.origins
+        if origin.side is Side.GITOPS and origin.place.path in own
+    }
+    engine = next(
+        (engine for engine, each in adapters.ADAPTERS.items() for kind in each.kinds if kind.kind in forms), None
+    )
+    return dataclasses.replace(cluster, engine=engine)
 
 
 _ALWAYS = {"talos-secrets-in-clear", "file-not-regular", "name-not-printable"}
@@ -220,7 +239,10 @@ def _of(cluster: Cluster, origins: Sequence[Origin], joined: join_clusters.Joine
 
 
 def _home(origin: Origin, joined: join_clusters.Joined) -> str:
-    """The cluster in whose directory something of bootstrap stands, or the files are that it applies."""
+    """The cluster whose machines apply something, in whose directory it stands, or the files are that it applies."""
+    shaped = [each.name for each in joined.clusters if any(place.path == origin.place.path for place in each.files)]
+    if len(shaped) == 1:
+        return shaped[0]
     if origin.side is not Side.BOOTSTRAP:
         return ""
     source = origin.source.path if isinstance(origin.source, DirectorySource) else ""

@@ -114,7 +114,7 @@ def clusters(
     for name in sorted(set(instances.values())):
         roots = [node for node in nodes if node.parent is None and instances[node] == name]
         sizes = Counter(node.root for node in nodes)
-        chief = max(roots, key=lambda root: (not root.destination.cluster, sizes[root]))
+        chief = max(roots, key=lambda root: (not root.destination.cluster, sizes[root], not root.is_inline))
         made = _cluster(name, chief.definition.place, scope)
         url, branch = _followed(chief, scope)
         path = _start(chief) if chief in parents and not chief.destination.cluster else ""
