@@ -240,11 +240,12 @@ def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[s
     owned = [name for name, parts in named.items() if all(not each.machines and not each.files for each in parts)]
     aliases: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
+    is_several = len(bare) > 1 or len(owned) > 1
     own_of_bare, own_of_owned = _own_segments(named, bare), _own_segments(named, owned)
     for machine_name in list(bare):
         segments = _segments(named[machine_name])
         likely = [name for name in owned if name in segments or _tail(named[name]) == machine_name]
-        if len(bare) > 1 or len(owned) > 1:
+        if is_several:
             shared = [name for name in owned if own_of_bare[machine_name] & own_of_owned[name]]
             likely = likely or shared
         if len(likely) == 1 and likely[0] != machine_name:
