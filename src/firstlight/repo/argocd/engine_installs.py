@@ -17,7 +17,7 @@ from firstlight.repo.manifest import Manifest
 NAME = "argocd"
 _CHARTS = {"argo-cd", "argocd"}
 _REMOTE = re.compile(
-    r"\bargo-?cd(?:\.git)?/+(?:raw/)?(?:(?P<tag>v\d[\w.-]*|stable)/)?manifests/(?:ha/)?"
+    r"\bargo-?cd(?:\.git)?/+(?:raw/)?(?:(?P<tag>[\w.-]+)/)?manifests/(?:ha/)?"
     r"(?:[\w-]*install|base)(?:\.yaml)?(?:\?ref=(?P<ref>[\w.-]+))?"
 )
 _DOUBT = "nothing in this repo says who applies it"
