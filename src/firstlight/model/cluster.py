@@ -150,6 +150,16 @@ class Cluster:
     """The documents that its machine configs are made from; what is applied later stands later."""
 
     @property
+    def machines_place(self) -> Place:
+        """Where its machines are declared, which may be another file than the one that its engine starts from."""
+        declared = {place.path for place in self.files}
+        if not self.path or self.place != self.said.get("path") or not self.machines:
+            return self.place
+        control = next((each for each in self.machines if each.role is MachineRole.CONTROL_PLANE), self.machines[0])
+        shared = next((place for place in self.said.values() if place.path in declared), None)
+        return shared or control.place
+
+    @property
     def omni_template(self) -> str:
         """The path of the Omni template that its machines come from; empty where they are not Omni's."""
         found = [path for path, kinds in self.documents.items() if OMNI_TEMPLATE in kinds]

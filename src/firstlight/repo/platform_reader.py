@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import gc
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight.engines import adapters
@@ -14,13 +14,15 @@ from firstlight.model.component import Certainty, Component, Origin, SecretNeed,
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
+from firstlight.model.source import DirectorySource, SeveralSources
 from firstlight.plan import machine_checks
-from firstlight.repo import argocd, flux, helmfile, scripts, secret_sources, talos, tofu, whole_templates
+from firstlight.repo import argocd, flux, helmfile, put_aside, scripts, secret_sources, talos, tofu, whole_templates
+from firstlight.repo.argocd import engine_installs
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.join import declared_changes, join_clusters, join_components
 from firstlight.repo.reader_result import ReaderResult
-from firstlight.repo.work_tree import WorkTree
+from firstlight.repo.work_tree import YAML, WorkTree
 
 
 def read(root: Path) -> Platform:
@@ -43,6 +45,7 @@ def _read(tree: WorkTree) -> Platform:
     found = _found(tree, declaration)
     joined = _clusters(tree, declaration, found)
     components, diagnostics = _components(tree, joined, declaration, found)
+    joined = dataclasses.replace(joined, clusters=tuple(_with_engine(each, components) for each in joined.clusters))
     if declaration:
         problems += (
             *declared_changes.problems(declaration, tree, joined.clusters),
@@ -59,6 +62,7 @@ def _read(tree: WorkTree) -> Platform:
     templates = whole_templates.find(tree)
     said = [each for each in said if not any(one.holds(each.place.path) for one in templates)]
     said += whole_templates.diagnostics(tree, templates)
+    said = _about_what_is_deployed(said, components, tree)
     unreached = tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place))
     engines = [each.engine for each in joined.clusters if each.engine]
     return Platform(
@@ -77,6 +81,62 @@ def _read(tree: WorkTree) -> Platform:
     )
 
 
+def _with_engine(cluster: Cluster, components: Sequence[Component]) -> Cluster:
+    """A cluster with the engine of what its machines apply, where nothing else says which engine it has."""
+    if cluster.engine is not None:
+        return cluster
+    own = {place.path for place in cluster.files}
+    forms = {
+        origin.form.value
+        for component in components
+        if component.cluster == cluster.name
+        for origin in component.origins
+        if origin.side is Side.GITOPS and origin.place.path in own
+    }
+    engine = next(
+        (engine for engine, each in adapters.ADAPTERS.items() for kind in each.kinds if kind.kind in forms), None
+    )
+    return dataclasses.replace(cluster, engine=engine)
+
+
+_ALWAYS = {"talos-secrets-in-clear", "file-not-regular", "name-not-printable"}
+"""Codes of what is wrong with a file wherever it stands."""
+
+
+def _about_what_is_deployed(
+    diagnostics: Sequence[Diagnostic], components: Sequence[Component], tree: WorkTree
+) -> list[Diagnostic]:
+    """Diagnostics without those about files that were put aside, unless something leads there."""
+    aside = {
+        place.path: found
+        for each in diagnostics
+        for place in each.places
+        if (found := put_aside.directory(place.path, tree.is_dir))
+    }
+    if not aside:
+        return list(diagnostics)
+    used = {place for component in components for origin in component.origins for place in _read_by(origin)}
+    led_to = {each for each in set(aside.values()) if any(_is_below(path, each) for path in used)}
+    left_out = {path for path, directory in aside.items() if directory not in led_to}
+    return [
+        each
+        for each in diagnostics
+        if each.code in _ALWAYS or not each.places or any(place.path not in left_out for place in each.places)
+    ]
+
+
+def _read_by(origin: Origin) -> Iterator[str]:
+    """The file that an origin stands in, and those of what it applies."""
+    yield origin.place.path
+    yield from (each.place.path for each in origin.stated)
+    sources = origin.source.each if isinstance(origin.source, SeveralSources) else (origin.source,)
+    yield from (each.path for each in sources if isinstance(each, DirectorySource))
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory}/")
+
+
 def _unanswered(diagnostics: Sequence[Diagnostic], clusters: Sequence[Cluster]) -> set[Diagnostic]:
     """Diagnostics without those that another reader answers: machines may be named elsewhere than in their configs."""
     answered = {place.path for each in clusters if each.machines for place in each.files}
@@ -89,6 +149,10 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
     shell, machines, releases = scripts.read(tree), talos.read(tree), helmfile.read(tree)
     applications = argocd.read(tree, urls=[each.url for each in own.clusters if each.url])
     infrastructure = tofu.components(tree)
+    others = (*shell.origins, *machines.origins, *releases.origins, *infrastructure.origins)
+    applications = dataclasses.replace(
+        applications, origins=engine_installs.without_repeated(applications.origins, others)
+    )
     taken = {each.path for each in applications.clusters}
     namespaces = {
         each.place: each.namespace
@@ -119,9 +183,28 @@ def _clusters(tree: WorkTree, declaration: Declaration | None, found: Sequence[R
     for origin in (origin for part in found for origin in part.origins):
         name = next((new for (old, _), new in renamed.items() if old == origin.cluster), origin.cluster)
         environments.setdefault(name, origin.place)
-    joined = join_clusters.join(known, fallback=tree.root.name, environments=environments)
+    joined = join_clusters.join(
+        known,
+        fallback=tree.root.name,
+        environments=environments,
+        mentioned=lambda names: _mentioned(tree, names),
+    )
     others = {old: new for (old, _), new in renamed.items() if old != new}
     return dataclasses.replace(joined, aliases={**others, **joined.aliases})
+
+
+def _mentioned(tree: WorkTree, names: Mapping[str, Collection[str]]) -> list[str]:
+    """The names that stand in manifests or values, apart from the files that are given with each."""
+    patterns = {name: re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])") for name in names}
+    found: dict[str, None] = {}
+    for path in tree.files:
+        if not path.endswith(YAML) or any(path in own for own in names.values()):
+            continue
+        data = tree.bytes(path) or b""
+        for name, pattern in patterns.items():
+            if name not in found and name.encode() in data and pattern.search(tree.text(path) or ""):
+                found[name] = None
+    return list(found)
 
 
 def _components(
@@ -147,17 +230,40 @@ def _components(
 
 
 def _of(cluster: Cluster, origins: Sequence[Origin], joined: join_clusters.Joined) -> list[Origin]:
-    """What is deployed in a cluster; what names none is for each that has machines, if any has, and not certain."""
+    """What is deployed in a cluster.
+
+    What bootstrap deploys and names no cluster is for that whose directory it stands in. If there is none, it is for
+    each cluster that has machines, if any has, and not certain.
+    """
     mine = []
     is_meant = bool(cluster.machines) or not any(each.machines for each in joined.clusters)
     for origin in origins:
-        name = joined.aliases.get(origin.cluster, origin.cluster)
-        if name == cluster.name:
-            mine.append(dataclasses.replace(origin, cluster=name))
-        elif not name and is_meant:
-            doubt = origin.doubt or "nothing says for which cluster"
-            mine.append(dataclasses.replace(origin, cluster=cluster.name, certainty=Certainty.GUESSED, doubt=doubt))
+        name = joined.aliases.get(origin.cluster, origin.cluster) or ""
+        home = _home(origin, joined) if not origin.cluster else ""
+        if (home or name) == cluster.name:
+            found = dataclasses.replace(origin, cluster=cluster.name)
+            if joined.doubt and not origin.cluster and not home:
+                found = _guessed(found, joined.doubt)
+            mine.append(found)
+        elif not name and not home and is_meant:
+            found = dataclasses.replace(origin, cluster=cluster.name)
+            mine.append(_guessed(found, "nothing says for which cluster"))
     return mine
+
+
+def _home(origin: Origin, joined: join_clusters.Joined) -> str:
+    """The cluster whose machines apply something, in whose directory it stands, or the files are that it applies."""
+    shaped = [each.name for each in joined.clusters if any(place.path == origin.place.path for place in each.files)]
+    if len(shaped) == 1:
+        return shaped[0]
+    if origin.side is not Side.BOOTSTRAP:
+        return ""
+    source = origin.source.path if isinstance(origin.source, DirectorySource) else ""
+    return joined.territories.cluster_of(origin.place.path) or joined.territories.cluster_of(source)
+
+
+def _guessed(origin: Origin, doubt: str) -> Origin:
+    return dataclasses.replace(origin, certainty=Certainty.GUESSED, doubt=origin.doubt or doubt)
 
 
 # Python's own housekeeping, while a repo is read.

@@ -20,7 +20,7 @@ from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
-from firstlight.repo import file_listing
+from firstlight.repo import file_listing, put_aside
 
 YAML = (".yaml", ".yml")
 DECLARED = "firstlight.yaml"
@@ -67,6 +67,11 @@ class WorkTree:
     def files(self) -> tuple[str, ...]:
         """Every file, sorted; Git's own files, ignored ones and links are not among them."""
         return self._listing.files
+
+    @cached_property
+    def current_files(self) -> tuple[str, ...]:
+        """The files without those that were put aside: where readers look for something that is deployed."""
+        return tuple(path for path in self.files if not put_aside.directory(path, self.is_dir))
 
     @property
     def links(self) -> Mapping[str, str]:

@@ -1,9 +1,8 @@
 """Applications as origins: their clusters, and what they wait for by sync waves and rolling steps."""
 
 import dataclasses
-import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster, Engine, Network
@@ -115,7 +114,7 @@ def clusters(
     for name in sorted(set(instances.values())):
         roots = [node for node in nodes if node.parent is None and instances[node] == name]
         sizes = Counter(node.root for node in nodes)
-        chief = max(roots, key=lambda root: (not root.destination.cluster, sizes[root]))
+        chief = max(roots, key=lambda root: (not root.destination.cluster, sizes[root], not root.is_inline))
         made = _cluster(name, chief.definition.place, scope)
         url, branch = _followed(chief, scope)
         path = _start(chief) if chief in parents and not chief.destination.cluster else ""
@@ -204,8 +203,9 @@ def waves_of(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
             siblings.setdefault(node.parent, []).append(node)
     suffix = "" if has_health else " (order only, no health)"
     for group in siblings.values():
+        # The sync of the parent creates an ApplicationSet and goes on: nothing waits for what the set makes.
         by_wave = {node: _in_sync(node) for node in group}
-        for node, number, before in _ordered(by_wave):
+        for node, number, before in _ordered(by_wave, is_awaited=lambda node: node.app_set is None):
             needs[node] += _needs(node, before, f"sync wave {number} after {by_wave[before[0]]}{suffix}")
     if not has_health and any(needs.values()):
         first = min((_place(node) for node in numbers if needs[node]), default=None)
@@ -260,15 +260,20 @@ def _place(node: ApplicationNode) -> Place:
     return (node.app_set or node.definition).at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
 
 
-def _ordered(numbers: Mapping[ApplicationNode, int]) -> Iterator[tuple[ApplicationNode, int, list[ApplicationNode]]]:
-    """Each node with those of the next lower number."""
+def _ordered(
+    numbers: Mapping[ApplicationNode, int], *, is_awaited: Callable[[ApplicationNode], bool] = lambda _: True
+) -> Iterator[tuple[ApplicationNode, int, list[ApplicationNode]]]:
+    """Each node with those of the next lower number that has some to wait for."""
     groups: dict[int, list[ApplicationNode]] = {}
     for node, number in numbers.items():
         groups.setdefault(number, []).append(node)
     steps = sorted(groups)
-    for lower, number in itertools.pairwise(steps):
-        for node in groups[number]:
-            yield node, number, groups[lower]
+    for index, number in enumerate(steps):
+        lower = next((step for step in reversed(steps[:index]) if any(map(is_awaited, groups[step]))), None)
+        if lower is not None:
+            before = [each for each in groups[lower] if is_awaited(each)]
+            for node in groups[number]:
+                yield node, number, before
 
 
 def _needs(node: ApplicationNode, before: Sequence[ApplicationNode], why: str) -> list[ComponentNeed]:

@@ -92,7 +92,7 @@ def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> 
             return _One((unresolved,))
     if not spec.url:
         return _wrong(spec, "argocd-source-without-repo", "there is no repoURL")
-    if spec.value.get("plugin") is not None:
+    if spec.value.get("plugin") is not None and not _runs_kustomize(spec, scope):
         return _plugin(spec)
     if spec.chart:
         given = application_values.read(spec, refs, base=None, scope=scope)
@@ -122,6 +122,13 @@ def _plugin(spec: SourceSpec) -> _One:
     reason = f"the plugin {name} makes its manifests" if name else "a plugin makes its manifests"
     diagnostic = Diagnostic.unknown("argocd-plugin-not-run", f"{reason}, and it is not run", at=spec.at("plugin"))
     return _One((Unresolved(text=spec.written_path, reason=reason),), diagnostics=(diagnostic,))
+
+
+def _runs_kustomize(spec: SourceSpec, scope: ReadScope) -> bool:
+    """Whether a plugin of this repo makes what kustomize would, of a directory that has a kustomization."""
+    if text(mapping(spec.value.get("plugin")).get("name")) not in scope.plugins or spec.path is None:
+        return False
+    return any(scope.tree.is_file(f"{spec.path}/{name}") for name in directory_contents.KUSTOMIZATIONS)
 
 
 def _chart(spec: SourceSpec, values: tuple[Values, ...], scope: ReadScope) -> ChartSource:
@@ -157,7 +164,8 @@ def _elsewhere(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScop
 
 def _here(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str, scope: ReadScope) -> _One:
     spec, said = directory_contents.overridden(spec, path, scope.tree)
-    tool = directory_contents.tool(spec, path, scope.tree)
+    by_plugin = _runs_kustomize(spec, scope)
+    tool = SourceTool.KUSTOMIZE if by_plugin else directory_contents.tool(spec, path, scope.tree)
     if isinstance(tool, Diagnostic):
         return _One((Unresolved(text=path, reason=tool.message),), diagnostics=(*said, tool))
     if tool == SourceTool.PLUGIN:
@@ -174,7 +182,7 @@ def _here(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str, scope:
 def _contents(spec: SourceSpec, path: str, scope: ReadScope, *, is_kustomized: bool) -> DirectoryContents:
     """What is in a directory; asked once for the same options, since many Applications may read it."""
     options = mapping(spec.value.get("kustomize" if is_kustomized else "directory"))
-    key = (path, is_kustomized, json.dumps(options, sort_keys=True, default=str))
+    key = (path, is_kustomized, spec.value.get("plugin") is not None, json.dumps(options, sort_keys=True, default=str))
     if key not in scope.kept:
         read = (
             directory_contents.kustomized(spec, path, scope)

@@ -8,6 +8,7 @@ from functools import cached_property
 from firstlight.model import argocd_names
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource
+from firstlight.repo import put_aside
 from firstlight.repo.argocd import (
     application_sets,
     application_sources,
@@ -24,7 +25,7 @@ from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, MAX_DEPTH, ReadS
 
 Key = tuple[str, int, Steps]
 
-_EXAMPLES = {"template", "templates", "example", "examples", "sample", "samples", "skeleton", "docs", "testdata"}
+_EXAMPLES = {"template", "templates", "docs"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,6 +89,7 @@ def follow(declared: Sequence[Definition], scope: ReadScope, *, inline: Sequence
     for each in inline:
         if key(each) not in brought:
             walk.start(each, is_inline=True)
+    walk.environments = _environments(each for each in declared if key(each) not in brought)
     late = [each for each in declared if key(each) in brought]
     for each, found in zip(declared, all_variants, strict=True):
         for group, root in found if key(each) not in brought else ():
@@ -103,6 +105,15 @@ def follow(declared: Sequence[Definition], scope: ReadScope, *, inline: Sequence
         key(each): each for each in [*declared, *inline, *walk.projects] if each.kind == argocd_names.APP_PROJECT
     }
     return ApplicationTree(tuple(walk.nodes), tuple(walk.unreached), tuple(projects.values()), tuple(walk.diagnostics))
+
+
+def _environments(roots: Iterable[Definition]) -> frozenset[Key]:
+    """Roots of one name, of which a cluster can have only one: each is for an environment of its own."""
+    named: dict[tuple[str, str, str], list[Key]] = {}
+    for one in roots:
+        if one.kind in (argocd_names.APPLICATION, argocd_names.APPLICATION_SET):
+            named.setdefault((one.kind, one.namespace, one.name), []).append(key(one))
+    return frozenset(each for keys in named.values() if len(keys) > 1 for each in keys)
 
 
 def variants(one: Definition, scope: ReadScope) -> Iterator[tuple[str, Definition]]:
@@ -130,7 +141,8 @@ def _looks_like_a_template(one: Definition, *, is_led_to: bool) -> str:
     if placeholder:
         return f"there is something to be filled in: {placeholder}"
     directories = posixpath.dirname(one.place.path).split("/") if not is_led_to else []
-    example = next((each for each in directories if each.lower() in _EXAMPLES), "")
+    aside = "" if is_led_to else posixpath.basename(put_aside.directory(one.place.path))
+    example = next((each for each in directories if each.lower() in _EXAMPLES), aside)
     return f"it is in a directory named {example}, and nothing leads there" if example else ""
 
 
@@ -144,7 +156,10 @@ class _Walk:
         self.diagnostics: list[Diagnostic] = []
         self.projects: list[Definition] = []
         self.seen: set[Key] = set()
-        self._taken: dict[tuple[Key, str, str], ApplicationNode] = {}
+        self.environments: frozenset[Key] = frozenset()
+        """Roots that bring what they bring to an environment of their own."""
+        self._environment: Key | None = None
+        self._taken: dict[tuple[Key, str, str, Key | None], ApplicationNode] = {}
         # By the identity of values, which are kept: an object may be there in several variants.
         self._made: dict[int, tuple[Definition, application_sources.ResolvedSources]] = {}
         self._inner: dict[int, tuple[tuple[Definition, ...], tuple[Definition, ...]]] = {}
@@ -189,6 +204,7 @@ class _Walk:
 
     def start(self, one: Definition, *, group: str = "", is_inline: bool = False) -> None:
         """Take what no Application brings, and what it brings, one after the other."""
+        self._environment = key(one) if key(one) in self.environments else None
         waiting: list[tuple[Definition, ApplicationNode | None]] = [(one, None)]
         while waiting:
             each, above = waiting.pop()
@@ -222,12 +238,13 @@ class _Walk:
         depth, node = 0, above
         while node is not None:
             depth, node = depth + 1, node.parent
-        mark = (key(app), app.name, group)
+        mark = (key(app), app.name, group, self._environment)
         if mark in self._taken:
             first = self._taken[mark]
             if above is not None and first.parent is not above:
-                by = first.parent.definition.name if first.parent else "nobody"
-                message = f"{app.name} is brought by {above.definition.name} and by {by}, which will fight for it"
+                one_parent = _written_at(first.parent) if first.parent else "nobody"
+                both = f"{one_parent} and {_written_at(above)}"
+                message = f"{app.name} is created by two parents, {both}, which will overwrite each other"
                 self.diagnostics.append(Diagnostic.warning("argocd-application-two-parents", message, at=app.place))
             return None
         if len(self.nodes) >= MAX_APPLICATIONS:
@@ -310,6 +327,11 @@ class _Walk:
         if id(app.value) not in self._made:
             self._made[id(app.value)] = (app, application_sources.read(app, self._scope))
         return self._made[id(app.value)][1]
+
+
+def _written_at(node: ApplicationNode) -> str:
+    """An Application with its place, since several may have one name."""
+    return f"{node.definition.name} ({node.definition.place})"
 
 
 def _is_within(one: Definition, node: ApplicationNode | None) -> bool:

@@ -16,8 +16,10 @@ from firstlight.repo.argocd import (
     argocd_settings,
     definitions,
     directory_contents,
+    engine_installs,
     git_urls,
     local_charts,
+    plugins,
     set_generators,
 )
 from firstlight.repo.argocd.application_spec import SourceSpec
@@ -89,9 +91,14 @@ def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[Applicatio
             rivals.append((other, node))
     parents = {node.parent for node in nodes}
     roots = {node.root for pair in rivals for node in pair}
-    names = _names({instance_label(root) for root in roots})
-    if not all(root in parents or root.group or _is_at_home(instance_label(root), names) for root in roots):
-        names = {}
+    # Applications that bring others, or that a kustomization changes, are installations; what else is there twice is
+    # theirs where it stands in their directories.
+    leading = {root for root in roots if root in parents or root.group}
+    names = _names({instance_label(root) for root in leading})
+    if not names:
+        names = _names({instance_label(root) for root in roots})
+        if not all(root in leading or _is_at_home(instance_label(root), names) for root in roots):
+            names = {}
     found = {node: _name(instance_label(node.root), names) for node in nodes}
     diagnostics = [
         Diagnostic.warning(
@@ -100,7 +107,7 @@ def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[Applicatio
             at=two.definition.place,
         )
         for one, two in rivals
-        if found[one] == found[two]
+        if found[one] == found[two] and application_tree.key(one.definition) != application_tree.key(two.definition)
     ]
     return found, diagnostics
 
@@ -125,11 +132,18 @@ def _names(labels: set[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
         length += 1
     if length == shortest:
         return {}
-    return {each[: length + 1]: each[length] for each in labels}
+    found = {each[: length + 1]: each[length] for each in labels}
+    # Overlays of overlays: ``overlays/main/dev`` and ``overlays/main/prod`` beside ``overlays/preview``.
+    directories = {each[:-1] for each in labels}
+    if len(found) < len(labels) == len({each[-1:] for each in directories if each}):
+        return {each: each[-1] for each in directories}
+    return found
 
 
 def _name(label: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> str:
-    return next((name for prefix, name in names.items() if label[: len(prefix)] == prefix), "")
+    """The name of the deepest directory that a root is in."""
+    fitting = [prefix for prefix in names if label[: len(prefix)] == prefix]
+    return names[max(fitting, key=len)] if fitting else ""
 
 
 # What a repo tells Argo CD to deploy: Applications, those that ApplicationSets make, and what they lead to.
@@ -150,7 +164,8 @@ def read(tree: WorkTree, *, urls: Collection[str] = ()) -> ReaderResult:
         urls: The addresses of this repo; where none is given it is told by the paths that Applications name.
     """
     templates = local_charts.template_directories(tree)
-    declared = definitions.of_tree(tree, without=templates)
+    patches = directory_contents.patch_files(tree)
+    declared = [each for each in definitions.of_tree(tree, without=templates) if each.place.path not in patches]
     inner = inline_definitions(tree, without=templates)
     scope = _scope(tree, [*declared, *inner], urls, templates)
     return _found(application_tree.follow(declared, scope, inline=inner), scope)
@@ -175,6 +190,7 @@ def _scope(
         else argocd_settings.Registered(),
         settings=argocd_settings.read_settings(tree) if all_of_them else argocd_settings.ArgoCDSettings(),
         templates=templates,
+        plugins=plugins.kustomizing(tree) if any(_has_plugin(each.value) for each in all_of_them) else frozenset(),
         users=directory_contents.kustomization_users(tree) if all_of_them else {},
     )
     evidence = [
@@ -194,6 +210,13 @@ def _scope(
     )
     revision = revisions.most_common(1)[0][0] if revisions else ""
     return dataclasses.replace(scope, own=dataclasses.replace(own, revision=revision))
+
+
+def _has_plugin(value: Any) -> bool:
+    """Whether an object has a source that a plugin makes manifests of, at whatever depth."""
+    if isinstance(value, Mapping):
+        return "plugin" in value or any(map(_has_plugin, value.values()))
+    return isinstance(value, list) and any(map(_has_plugin, value))
 
 
 def _evidence(one: Definition, scope: ReadScope) -> Iterator[git_urls.UrlEvidence]:
@@ -258,10 +281,12 @@ def _found(followed: ApplicationTree, scope: ReadScope) -> ReaderResult:
         [(node.definition, node.destination) for node in followed.nodes], followed.projects
     )
     left = [application_origins.origin(node, scope, cluster="", is_leaf=False) for node in followed.unreached]
+    instances = {name for name in names.values() if name}
+    installs = engine_installs.find(scope, followed.nodes, instances) if followed.nodes else []
     diagnostics = [*scope.own.diagnostics, *followed.diagnostics, *doubled, *ordered.diagnostics, *checked]
     return ReaderResult(
         clusters=application_origins.clusters(followed.nodes, names, scope),
-        origins=tuple(made),
+        origins=(*made, *installs),
         unreached=tuple(left),
         diagnostics=tuple(dict.fromkeys(diagnostics)),
     )

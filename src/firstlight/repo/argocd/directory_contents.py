@@ -101,7 +101,7 @@ def kustomized(spec: SourceSpec, path: str, scope: ReadScope) -> DirectoryConten
     built = scope.build(path, over)
     definitions = [_adjusted(of_manifest(each), options) for each in built.manifests]
     diagnostics = list(built.diagnostics)
-    if built.charts and not scope.settings.builds_charts:
+    if built.charts and not scope.settings.builds_charts and spec.value.get("plugin") is None:
         message = "kustomize builds helmCharts only if argocd-cm has kustomize.buildOptions: --enable-helm"
         place = built.charts[0].origin or spec.at("path")
         diagnostics.append(
@@ -194,6 +194,25 @@ def kustomization_users(tree: WorkTree) -> Mapping[str, frozenset[str]]:
                     if target:
                         found.setdefault(target, set()).add(directory or ".")
     return {target: frozenset(directories) for target, directories in found.items()}
+
+
+def patch_files(tree: WorkTree) -> frozenset[str]:
+    """Return the files that kustomizations name as patches only: they change objects, and are none of their own."""
+    patches: set[str] = set()
+    for file in tree.files:
+        directory, name = posixpath.split(file)
+        if name not in KUSTOMIZATIONS:
+            continue
+        for document in tree.documents(file)[:1]:
+            value = mapping(document.value)
+            fields = [*items(value.get("patches")), *items(value.get("patchesJson6902"))]
+            written = [
+                *(text(mapping(each).get("path")) for each in fields),
+                *items(value.get("patchesStrategicMerge")),
+            ]
+            found = (work_tree.join(directory or ".", each) for each in written if isinstance(each, str) and each)
+            patches |= {each for each in found if each}
+    return frozenset(patches - set(kustomization_users(tree)))
 
 
 def top_kustomizations(file: str, used: Mapping[str, frozenset[str]]) -> list[str]:

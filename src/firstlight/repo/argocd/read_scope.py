@@ -91,6 +91,8 @@ class ReadScope:
     settings: ArgoCDSettings = dataclasses.field(default_factory=ArgoCDSettings)
     templates: frozenset[str] = frozenset()
     """Directories with the templates of charts."""
+    plugins: frozenset[str] = frozenset()
+    """Plugins that make what kustomize makes."""
     users: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict, repr=False)
     """Which kustomizations name a file or directory."""
     budget: ReadBudget = dataclasses.field(default_factory=ReadBudget, repr=False)

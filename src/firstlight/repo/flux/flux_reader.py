@@ -23,6 +23,7 @@ from firstlight.repo.flux.flux_kustomizations import FluxSource, OwnSources, sou
 from firstlight.repo.flux.flux_objects import entries, mapping, text
 from firstlight.repo.flux.flux_scan import FluxScan
 from firstlight.repo.flux.flux_tree import Reached
+from firstlight.repo.join import territories
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
@@ -73,7 +74,7 @@ _WEAK = {"apps", "infra", "applications", "platform"}
 _SETTINGS = ("CLUSTER_NAME", "CLUSTER", "cluster_name", "cluster")
 
 
-def cluster_name(path: str, settings: Mapping[str, str], *, repo: str, taken: Collection[str]) -> str:
+def cluster_name(path: str, settings: Mapping[str, str], *, repo: str, taken: Collection[str], own: str = "") -> str:
     """A name for a cluster.
 
     Args:
@@ -81,6 +82,7 @@ def cluster_name(path: str, settings: Mapping[str, str], *, repo: str, taken: Co
         settings: Its variables.
         repo: What the repo's own directory is called.
         taken: Names of other clusters.
+        own: The directory by which its path differs from those of all other clusters.
     """
     parts = [] if path == "." else path.split("/")
     candidates = [
@@ -90,8 +92,8 @@ def cluster_name(path: str, settings: Mapping[str, str], *, repo: str, taken: Co
     ]
     said = [settings[each] for each in _SETTINGS if settings.get(each) and "$" not in settings[each]]
     first = candidates[:1] if parts and candidates and candidates[0] == parts[-1] else []
-    for found in (*first, *said, *candidates, repo):
-        if found not in taken:
+    for found in (*first, *said, *candidates, own, repo):
+        if found and found not in taken:
             return found
     return "-".join([*parts, repo]) if "-".join([*parts, repo]) not in taken else f"{repo}-{len(taken) + 1}"
 
@@ -168,8 +170,9 @@ def read(tree: WorkTree, *, roots: Sequence[FluxRoot] = ()) -> ReaderResult:
     scan = flux_scan.scan(tree)
     followed = _followed(tree, scan, roots)
     found = _Found(tree)
+    names = territories.distinct_names(start.path for start, _ in followed)
     for start, reached in followed:
-        found.add(start, reached)
+        found.add(start, reached, own=names.get(start.path, ""))
     places = {place for _, reached in followed for place in reached.places}
     places |= {manifest.place for start, _ in followed for manifest in start.manifests}
     files = {file for _, reached in followed for file in reached.files}
@@ -203,10 +206,11 @@ class _Found:
         self.origins: list[Origin] = []
         self.diagnostics: list[Diagnostic] = []
 
-    def add(self, start: FluxStart, reached: Reached) -> None:
+    def add(self, start: FluxStart, reached: Reached, *, own: str) -> None:
         settings, said = _settings(reached)
         taken = {each.name for each in self.clusters}
-        name = start.cluster or cluster_name(start.path, settings, repo=self._tree.root.name, taken=taken)
+        repo = self._tree.root.name
+        name = start.cluster or cluster_name(start.path, settings, repo=repo, taken=taken, own=own)
         origins = list(self._origins(start, reached, name))
         self.diagnostics += [*reached.diagnostics, *_shared(reached), *cycle_diagnostics(origins)]
         self.diagnostics += ignored_file_diagnostics(self._tree, _source(start, reached).manifest, reached.files)

@@ -16,7 +16,7 @@ from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import flux_names
 from firstlight.model.component import Origin
 from firstlight.model.place import Place
-from firstlight.repo import kustomize
+from firstlight.repo import kustomize, put_aside
 from firstlight.repo.flux import artifact_pushes, flux_bootstrap, flux_kustomizations, flux_objects, helm_releases
 from firstlight.repo.flux.artifact_tree import ArtifactTree
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
@@ -112,7 +112,7 @@ def is_example_path(path: str) -> bool:
 
 def is_example(manifest: Manifest) -> bool:
     """Whether an object is written in such a file."""
-    return is_example_path(manifest.place.path)
+    return is_example_path(manifest.place.path) or bool(put_aside.directory(manifest.place.path))
 
 
 # Kustomizations and HelmReleases that are in the repo, and that no cluster's tree leads to.

@@ -65,7 +65,7 @@ def find_helmfiles(tree: WorkTree, also: Iterable[str]) -> list[str]:
         tree: The repo.
         also: Files and directories that commands name.
     """
-    found = {path for path in tree.files if is_helmfile(tree, path)}
+    found = {path for path in tree.current_files if is_helmfile(tree, path)}
     for path in also:
         found.update([path] if tree.is_file(path) else files_of(tree, path))
     return sorted(found)

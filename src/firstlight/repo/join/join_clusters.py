@@ -3,13 +3,15 @@
 import dataclasses
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.cluster import Cluster, ConfigBase, Network
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo.declaration import declaration_form
+from firstlight.repo.join import territories
+from firstlight.repo.join.territories import Territories
 
 LONGEST = 253
 """As in firstlight.yaml."""
@@ -63,9 +65,10 @@ def _diagnostic(name: str, place: Place) -> Diagnostic:
 
 # Which clusters of the readers are one and the same, and what they say together.
 #
-# Flux names a cluster by a path, Talos by its config, helmfile by an environment. Equal names are one cluster; a
-# cluster without a name is the only one there is; and one that only Talos knows is the one that only Git knows, if
-# there is no other choice.
+# Flux names a cluster by a path, Talos by its config, helmfile by an environment. Equal names are one cluster, and so
+# are a tree of Git and a set of machines in directories that no other cluster has. A cluster without a name is the one
+# whose directory it stands in, or the only one there is; and one that only Talos knows is the one that only Git knows,
+# if there is no other choice.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,17 +77,28 @@ class Joined:
 
     clusters: tuple[Cluster, ...]
     aliases: Mapping[str, str]
-    """A reader's name for a cluster, and the name it has here."""
+    """A reader's name for a cluster, and the name it has here; the empty one is what engines call their own."""
     diagnostics: tuple[Diagnostic, ...]
+    territories: Territories = dataclasses.field(default_factory=lambda: Territories({}, {}))
+    """Where files of which cluster stand."""
+    doubt: str = ""
+    """Why the cluster of an engine that names none may be another one."""
 
 
-def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, Place] | None = None) -> Joined:
+def join(
+    found: Sequence[Cluster],
+    *,
+    fallback: str,
+    environments: Mapping[str, Place] | None = None,
+    mentioned: Callable[[Mapping[str, Collection[str]]], Collection[str]] = lambda _: (),
+) -> Joined:
     """Join the clusters of all readers.
 
     Args:
         found: What readers know, in the order in which they are to be believed.
         fallback: What the only cluster is called if nobody has a name for it.
         environments: Names that origins use, such as helmfile's environments, with the first place of each.
+        mentioned: Which of some names are mentioned by the repo, apart from the files that are given with each.
     """
     is_anything, directory = bool(found), fallback
     found, environments, wrong = checked_names(found, environments or {}, fallback=directory)
@@ -106,34 +120,118 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
     if not named and (nameless or not is_anything):
         named[fallback] = []
         nameless = nameless or [Cluster(name="", place=Place("."))]
-    # What has no name is for the only cluster, or for the only one that has machines.
-    machined = [name for name, parts in named.items() if any(each.machines for each in parts)]
-    if len(named) == 1 or len(machined) == 1:
-        only = machined[0] if machined else next(iter(named))
-        named[only] += nameless
-        aliases[""] = only
-    else:
-        listed = {place.path for parts in named.values() for each in parts for place in each.files}
-        diagnostics += [
-            Diagnostic.warning(
-                "cluster-unclear", "nothing says which cluster this is for", at=each.place, fix=_NAME_HINT
-            )
-            for each in nameless
-            if not each.files or not listed.issuperset(place.path for place in each.files)
-        ]
+    homes = territories.of_places(
+        {name: {path for part in parts for path in territories.places_of(part)} for name, parts in named.items()}
+    )
+    given = _Nameless(named, homes, fallback, mentioned)
+    for each in nameless:
+        given.give(each)
+    aliases |= given.aliases
     clusters = []
     for name, parts in named.items():
         whole, contradictions = _merged(name, parts)
         clusters.append(whole)
         diagnostics += contradictions
-    return Joined(tuple(sorted(clusters, key=lambda each: each.name)), aliases, tuple(diagnostics))
+    ordered = tuple(sorted(clusters, key=lambda each: each.name))
+    return Joined(ordered, aliases, (*diagnostics, *given.diagnostics), homes, given.doubt)
+
+
+class _Nameless:
+    """What has no name, given to the clusters that have one."""
+
+    def __init__(
+        self,
+        named: dict[str, list[Cluster]],
+        homes: Territories,
+        fallback: str,
+        mentioned: Callable[[Mapping[str, Collection[str]]], Collection[str]],
+    ) -> None:
+        self._named = named
+        self._homes = homes
+        self._fallback = fallback
+        self._mentioned = mentioned
+        self._machined = [name for name, parts in named.items() if any(each.machines for each in parts)]
+        self._shaped = [name for name, parts in named.items() if any(each.machines or each.files for each in parts)]
+        self._listed = {place.path for parts in named.values() for each in parts for place in each.files}
+        self.aliases: dict[str, str] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self.doubt = ""
+        only = self._only()
+        if only:
+            self.aliases[""] = only
+
+    def _only(self) -> str:
+        """The only cluster, or the only one that has machines; empty if there are more."""
+        if len(self._named) == 1:
+            return next(iter(self._named))
+        return self._machined[0] if len(self._machined) == 1 else ""
+
+    def give(self, one: Cluster) -> None:
+        """Give one to the cluster whose directory it stands in, or to the only one."""
+        at_home = {name for path in (one.path, *_paths(one)) if path and (name := self._homes.cluster_of(path))}
+        name = at_home.pop() if len(at_home) == 1 else self.aliases.get("", "")
+        if one.engine is not None and not name:
+            name = self._of_engine(one)
+        if name:
+            self._named[name].append(one)
+            if one.engine is not None:
+                self.aliases[""] = name
+        elif not one.files or not self._listed.issuperset(place.path for place in one.files):
+            message = "nothing says which cluster this is for"
+            self.diagnostics.append(
+                Diagnostic.warning("cluster-unclear", message, at=one.place, fix=_declare("NAME", [one]))
+            )
+
+    def _of_engine(self, one: Cluster) -> str:
+        """The cluster that an engine runs in: the only one that the repo mentions, or one of its own."""
+        files = {name: self._files(name) for name in self._shaped}
+        candidates = list(self._mentioned(files)) if files else []
+        if len(candidates) == 1:
+            name = candidates[0]
+            self.doubt = f"it is taken for that of {name}, the only cluster that other files mention"
+            message = f"nothing says in which cluster this runs; {self.doubt}"
+        else:
+            name = self._fallback
+            while name in self._named:
+                name = f"{name}-gitops"
+            self._named[name] = []
+            others = _listing(self._shaped)
+            message = f"nothing says in which cluster this runs: {others} may be it; it is called {name} here"
+        other = name if name in candidates else next(iter(self._shaped), "NAME")
+        hint = _declare(other, [one, *self._named.get(other, ())])
+        self.diagnostics.append(Diagnostic.warning("cluster-machines-guessed", message, at=one.place, fix=hint))
+        return name
+
+    def _files(self, name: str) -> set[str]:
+        return {path for part in self._named[name] for path in _paths(part)}
 
 
 _FACTS = (
     "role", "engine", "url", "branch", "path", "talos", "kubernetes", "schedules_on_control_planes", "talos_secrets",
     "talosconfig",
 )  # fmt: skip
-_NAME_HINT = "Name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
+
+
+def _paths(cluster: Cluster) -> list[str]:
+    return [cluster.place.path, *(place.path for place in cluster.files)]
+
+
+def _listing(names: Sequence[str]) -> str:
+    shown = list(names[:3])
+    more = [f"{len(names) - 3} more"] if len(names) > 3 else []
+    parts = [*shown, *more]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else "none"
+
+
+def _declare(name: str, parts: Sequence[Cluster]) -> str:
+    """The line of firstlight.yaml that says which cluster something is."""
+    path = next((each.path for each in parts if each.path), "")
+    machines = next((each.place.path for each in parts if each.files), "")
+    fields = [f"path: {path}"] if path else []
+    fields += [f"machines: {machines}"] if machines else []
+    if not fields:
+        return "Name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
+    return f"Say so in firstlight.yaml: clusters: {{{name}: {{{', '.join(fields)}}}}}"
 
 
 def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[str, str], list[Diagnostic]]:
@@ -142,29 +240,75 @@ def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[s
     owned = [name for name, parts in named.items() if all(not each.machines and not each.files for each in parts)]
     aliases: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
+    is_several = len(bare) > 1 or len(owned) > 1
+    own_of_bare, own_of_owned = _own_segments(named, bare), _own_segments(named, owned)
     for machine_name in list(bare):
-        segments = {
-            segment
-            for part in named[machine_name]
-            for place in (part.place, *part.files)
-            for segment in posixpath.dirname(place.path).split("/")
-        }
+        segments = _segments(named[machine_name])
         likely = [name for name in owned if name in segments or _tail(named[name]) == machine_name]
-        if len(likely) == 1:
+        if is_several:
+            shared = [name for name in owned if own_of_bare[machine_name] & own_of_owned[name]]
+            likely = likely or shared
+        if len(likely) == 1 and likely[0] != machine_name:
+            if len(named) == 2 and _is_any_directory(likely[0], named[likely[0]]):
+                return {likely[0]: machine_name}, diagnostics
             aliases[machine_name] = likely[0]
             bare.remove(machine_name)
             owned.remove(likely[0])
+    for machine_name in [each for each in bare if any(part.machines for part in named[each])]:
+        words = re.split(r"[-_.]", machine_name)
+        likely = [name for name in owned if name in words and name not in aliases]
+        if len(owned) > 1 and len(likely) == 1:
+            aliases[likely[0]] = machine_name
+            bare.remove(machine_name)
+            owned.remove(likely[0])
+            message = f"{machine_name} is taken for the cluster of {likely[0]}, since its name says so"
+            hint = _declare(machine_name, [*named[likely[0]], *named[machine_name]])
+            place = named[machine_name][0].place
+            diagnostics.append(Diagnostic.warning("cluster-machines-guessed", message, at=place, fix=hint))
     if len(bare) == len(owned) == 1 and len(named) - len(aliases) == 2:
         (machine_name,), (name,) = bare, owned
-        if name == fallback:
-            # Called after the directory of the clone, which is another one for everybody; Talos has a real name.
+        parts = [*named[machine_name], *named[name]]
+        if name == fallback or _is_any_directory(name, named[name]):
+            # Called after a directory that could be called anything, such as the clone's; Talos has a real name.
             return {**aliases, name: machine_name}, diagnostics
         aliases[machine_name] = name
         message = f"the machines of {machine_name} are taken for those of {name}: there is no other cluster"
-        diagnostics.append(
-            Diagnostic.warning("cluster-machines-guessed", message, at=named[machine_name][0].place, fix=_NAME_HINT)
-        )
+        hint = _declare(name, parts)
+        place = named[machine_name][0].place
+        diagnostics.append(Diagnostic.warning("cluster-machines-guessed", message, at=place, fix=hint))
     return aliases, diagnostics
+
+
+def _segments(parts: Sequence[Cluster]) -> set[str]:
+    """The directories that lead to the files of a cluster."""
+    return {segment for part in parts for path in _paths(part) for segment in posixpath.dirname(path).split("/")}
+
+
+def _own_segments(named: Mapping[str, Sequence[Cluster]], names: Sequence[str]) -> dict[str, set[str]]:
+    """The directories that lead to one of several clusters, and to no other of them."""
+    every = {
+        name: {
+            *(segment for part in named[name] for segment in part.path.split("/")),
+            *_segments([part for part in named[name] if part.files or not part.path]),
+        }
+        - {"", "."}
+        for name in names
+    }
+    return {
+        name: own - {part for other in names if other != name for part in every[other]} for name, own in every.items()
+    }
+
+
+_CLUSTER_PARENTS = {"cluster", "clusters", "environments", "envs", "sites"}
+
+
+def _is_any_directory(name: str, parts: Sequence[Cluster]) -> bool:
+    """Whether a cluster is called after a directory that is neither the last one of its path nor among clusters."""
+    path = next((each.path for each in parts if each.path), "").split("/")
+    if name not in path[:-1]:
+        return False
+    number = path.index(name)
+    return not (number and path[number - 1].lower() in _CLUSTER_PARENTS)
 
 
 def _tail(parts: Sequence[Cluster]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, RemoteSource
 from firstlight.repo.kustomize import (
@@ -93,6 +93,21 @@ class Accumulator:
         return _Work(self, found, start, stack).done()
 
 
+_TARGETS = {
+    "kustomize-patch-target-missing", "kustomize-replacement-source-missing", "kustomize-replacement-target-missing",
+    "kustomize-replicas-target-missing",
+}  # fmt: skip
+"""Codes of what is wrong only if every object is known."""
+
+
+def _unsure(diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic about an object that is not there, where others may be there that are not known."""
+    if diagnostic.code not in _TARGETS or diagnostic.severity is not Severity.ERROR:
+        return diagnostic
+    message = f"{diagnostic.message}; it may be among what is not rendered here, such as a chart"
+    return dataclasses.replace(diagnostic, severity=Severity.UNKNOWN, message=message, fix="")
+
+
 class _Work:
     """One kustomization, being worked through."""
 
@@ -120,9 +135,16 @@ class _Work:
         for number, entry in enumerate(self._file.entries("components")):
             with self._noting("components", number):
                 self._component(entry, number)
+        is_partial = self._is_partial()
         self._resources, diagnostics = transformers.transform(self._resources, self._file, self._specs, self._loader)
-        self._diagnostic(*diagnostics)
+        self._diagnostic(*(map(_unsure, diagnostics) if is_partial else diagnostics))
         return self._so_far()
+
+    def _is_partial(self) -> bool:
+        """Whether there may be more objects than are known: of charts, of what is elsewhere or could not be read."""
+        return bool(self._charts or self._remotes or self._file.entries("generators")) or any(
+            each.severity in (Severity.ERROR, Severity.UNKNOWN) for each in self._diagnostics
+        )
 
     def _so_far(self) -> Accumulated:
         return Accumulated(

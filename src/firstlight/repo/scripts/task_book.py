@@ -71,7 +71,7 @@ def _named(task: Task) -> str:
 
 def read_tasks(tree: WorkTree) -> TaskBook:
     """Every task of a repo; only files that look like one are opened."""
-    files = tree.files
+    files = tree.current_files
     taskfiles, justfiles = taskfile.TaskfileReader(tree), justfile.JustfileReader(tree)
     makefiles, configs = makefile.MakefileReader(tree), mise_and_shell.MiseReader(tree)
     _roots(taskfiles, [path for path in files if taskfile.is_taskfile(path)])

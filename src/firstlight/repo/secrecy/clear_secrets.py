@@ -26,7 +26,8 @@ from firstlight.repo.secrecy import nested_manifests, secret_text
 from firstlight.repo.work_tree import YAML, WorkTree
 
 _PLACEHOLDER = re.compile(
-    r"\s*(?:<[\w .:/-]{1,80}>|[-_ \w]*\b(?:replace[-_ ]?(?:me|this)|change[-_ ]?(?:me|this|it)|placeholder)\b[-_ \w]*"
+    r"\s*(?:<[\w .:/-]{1,80}>|[A-Z0-9_]*PLACEHOLDER[A-Z0-9_]*"
+    r"|[-_ \w]*\b(?:replace[-_ ]?(?:me|this)|change[-_ ]?(?:me|this|it)|placeholder)\b[-_ \w]*"
     r"|placeholder[-_\w]*|(?:please[-_])?replace[-_](?:with|me|by)[-_\w]*|your[-_](?:[^\W_]+[-_])*(?:token|password|secret|key)(?:[-_]here)?"
     r"|(?:insert|put|fill)[-_]\w+[-_]here|todo|tbd|x{4,})\s*",
     re.I,

@@ -24,6 +24,7 @@ _STRUCTURE = {
     "generated", "rendered", "output", "manifests", "schematics", "schematic", "all", "global", "common", "base",
     "shared", "control-plane", "control-planes", "controlplane-patches", "templates", "extensions", "static-configs",
     "node-types", "secrets", "hack", "scripts", "bootstrap", "resources", "apps-manifests", "inline", "volumes",
+    "image", "images", "installer", "inline-manifests", "extra-manifests", "tofu", "terraform",
 }  # fmt: skip
 
 

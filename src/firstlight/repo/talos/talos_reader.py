@@ -34,7 +34,9 @@ LENGTH = 500
 
 def read(tree: WorkTree) -> ReaderResult:
     """What Talos files say: clusters with machines and networks, inline and extra manifests."""
-    likely = tuple(loose_files.likely(tree))
+    everywhere = tuple(loose_files.likely(tree))
+    current = frozenset(tree.current_files)
+    likely = tuple(path for path in everywhere if path in current)
     fragments = _fragments(tree, likely)
     declared, rejected, diagnostics = _counted(_declared(tree, [path for path in likely if path not in fragments]))
     claimed = {*fragments, *(path for each in (*declared, *rejected) for path in each.kinds)}
@@ -49,7 +51,7 @@ def read(tree: WorkTree) -> ReaderResult:
         *fragments.values(),
         *(each for part in (*parts, *unreached) for each in part.diagnostics),
         *_empty(tree, claimed | {each.path for each in found}),
-        *_about_files(tree, sorted({*likely, *claimed})),
+        *_about_files(tree, sorted({*everywhere, *claimed})),
         *loose_files.client_diagnostics(tree),
         *loose_files.chart_diagnostics(tree),
         *loose_files.template_tool_diagnostics(tree),
@@ -84,7 +86,7 @@ def _fragments(tree: WorkTree, likely: Iterable[str]) -> dict[str, Diagnostic]:
 def _declared(tree: WorkTree, likely: Iterable[str]) -> list[TalosDeclaration]:
     """What the files of tools declare."""
     found: list[TalosDeclaration] = []
-    for path in tree.files:
+    for path in tree.current_files:
         if talhelper.is_talconfig(path):
             found += talhelper.read(tree, path)
         elif topf.is_topf(path):

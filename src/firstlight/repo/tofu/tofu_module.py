@@ -137,7 +137,7 @@ class TofuModule:
 
 def roots(tree: WorkTree) -> list[TofuModule]:
     """Return the modules that no other module of the repo calls: what people run."""
-    directories = dict.fromkeys(posixpath.dirname(path) for path in tree.files if path.endswith(ENDINGS))
+    directories = dict.fromkeys(posixpath.dirname(path) for path in tree.current_files if path.endswith(ENDINGS))
     found = [TofuModule(tree, directory) for directory in directories]
     inside = {each.directory for root in found for each in root.called() if each is not root}
     return [root for root in found if root.directory not in inside]
@@ -145,7 +145,9 @@ def roots(tree: WorkTree) -> list[TofuModule]:
 
 def mentions(tree: WorkTree, *names: bytes) -> bool:
     """Whether any file of OpenTofu has one of some names in it."""
-    return any(name in (tree.bytes(path) or b"") for path in tree.files if path.endswith(ENDINGS) for name in names)
+    return any(
+        name in (tree.bytes(path) or b"") for path in tree.current_files if path.endswith(ENDINGS) for name in names
+    )
 
 
 def module_files(tree: WorkTree, directory: str) -> list[str]:

@@ -150,3 +150,48 @@ def test_a_directory_that_is_called_anything_gives_a_name_all_the_same() -> None
     assert joined.aliases["My_Home Ops"] == "my-home-ops"
     assert joined.diagnostics == ()
     assert [each.name for each in join_clusters.join([], fallback="-\x1b").clusters] == ["cluster"]
+
+
+def test_an_engine_that_names_no_cluster_is_in_the_only_one_that_the_repo_mentions() -> None:
+    found = [machines("big", "omni/big.yaml"), machines("small", "omni/small.yaml"), owned("", "apps")]
+
+    joined = join_clusters.join(found, fallback="repo", mentioned=lambda _: ["small"])
+
+    assert [(each.name, each.path) for each in joined.clusters] == [("big", ""), ("small", "apps")]
+    assert joined.doubt
+    (diagnostic,) = joined.diagnostics
+    assert diagnostic.code == "cluster-machines-guessed"
+    assert "clusters: {small: {path: apps, machines: omni/small.yaml}}" in diagnostic.fix
+
+
+def test_an_engine_that_may_be_anywhere_is_a_cluster_of_its_own() -> None:
+    found = [machines("big", "omni/big.yaml"), machines("small", "omni/small.yaml"), owned("", "apps")]
+
+    joined = join_clusters.join(found, fallback="repo")
+
+    assert [(each.name, each.path) for each in joined.clusters] == [("big", ""), ("repo", "apps"), ("small", "")]
+    assert joined.aliases[""] == "repo"
+
+
+def test_a_cluster_is_called_as_talos_calls_it_where_git_has_the_name_of_any_directory() -> None:
+    found = [owned("setup", "setup/flux/cluster"), machines("home", "setup/talos/talconfig.yaml")]
+
+    joined = join_clusters.join(found, fallback="repo")
+
+    assert [(each.name, each.path) for each in joined.clusters] == [("home", "setup/flux/cluster")]
+
+
+def test_directories_that_only_two_parts_share_make_them_one() -> None:
+    found = [
+        owned("prod", "k8s/main/flux"),
+        owned("trial", "k8s/lab/flux"),
+        machines("house", "k8s/main/talos/cp.yaml"),
+        machines("bench", "k8s/lab/talos/cp.yaml"),
+    ]
+
+    joined = join_clusters.join(found, fallback="repo")
+
+    assert {each.name: each.machines[0].place.path for each in joined.clusters} == {
+        "prod": "k8s/main/talos/cp.yaml",
+        "trial": "k8s/lab/talos/cp.yaml",
+    }

@@ -14,7 +14,7 @@ from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
-from firstlight.model.source import ChartSource, DirectorySource
+from firstlight.model.source import ChartSource, DirectorySource, Unresolved
 from firstlight.plan import cluster_facts
 from firstlight.repo import gitops_tree
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -30,6 +30,8 @@ _SHOWS = re.compile(r"(^|[-_.])(examples?|samples?|templates?|disabled|tests?)([
 _SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*taskfile.*|helmfile.*)", re.IGNORECASE)
 _TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
 _OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
+_REMARK = re.compile(r"(?:^|\s)#(?P<remark>.*)")
+_PATH = re.compile(r"[\w./-]*[\w-](?:\.ya?ml|/)")
 _NO_OBJECTS = ("kustomize.config.k8s.io", talos_names.DOMAIN, talos_names.OMNI_DOMAIN)
 _LEADS_ANYWHERE = {"argocd-applications-unknown", "flux-path-variable-unknown", "flux-resource-set-not-followed"}
 """What may apply any directory of the repo."""
@@ -49,7 +51,8 @@ def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
     is_sure = not _leads_anywhere(scene)
     for directory, found in sorted(groups.items()):
         is_meant = off.issuperset(found)
-        yield _finding(rule, directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
+        is_whole = directory not in living
+        yield _finding(rule, directory, found, is_whole=is_whole, is_sure=is_sure, is_meant=is_meant)
 
 
 def _origins(scene: PlatformView) -> list[Origin]:
@@ -125,11 +128,30 @@ def _used(scene: PlatformView, origins: list[Origin]) -> frozenset[str]:
     """Files that something applies, reads or is declared in."""
     by_hand = [each for each in scene.platform.unreached if each.side is Side.BOOTSTRAP]
     starts = [path for origin in (*origins, *by_hand) for path in _directories(origin)]
+    for origin in origins:
+        starts += [*_kustomized_with(scene, origin), *_unread_directory(origin)]
     found = set(gitops_tree.reached_files(scene.files, starts))
     found |= {each.object.place.path for each in scene.items}
     found |= {each.place.path for each in origins}
     found |= {each.path for cluster in scene.clusters for each in (cluster.place, *cluster.files)}
     return frozenset(found)
+
+
+def _kustomized_with(scene: PlatformView, origin: Origin) -> list[str]:
+    """The kustomization with which people apply a root: it brings what else it names, such as the root's project."""
+    directory = posixpath.dirname(origin.place.path)
+    if origin.form is not SourceForm.APPLICATION or origin.parent:
+        return []
+    if not gitops_tree.kustomization_file(frozenset(scene.files.files), directory or "."):
+        return []
+    return [directory] if origin.place.path in gitops_tree.reached_files(scene.files, [directory]) else []
+
+
+def _unread_directory(origin: Origin) -> Iterator[str]:
+    """The directory of which a plugin makes something that is not known."""
+    for source in cluster_facts.sources(origin):
+        if isinstance(source, Unresolved) and source.text:
+            yield source.text
 
 
 def _directories(origin: Origin) -> Iterator[str]:
@@ -219,6 +241,10 @@ def _commented(scene: PlatformView) -> frozenset[str]:
             for line in (scene.files.text(path) or "").splitlines():
                 if match := _OFF.match(line):
                     found.add(posixpath.normpath(posixpath.join(base, match["path"])))
+                elif match := _REMARK.search(line):
+                    # A remark that speaks of a file explains why it is not named.
+                    words = {each.rstrip("/.,;:)") for each in _PATH.findall(match["remark"])}
+                    found |= {posixpath.normpath(posixpath.join(base, each)) for each in words}
     return frozenset(found)
 
 
@@ -244,7 +270,7 @@ def _highest(path: str, living: frozenset[str]) -> str:
 
 
 def _finding(
-    rule: AuditRule, directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool
+    rule: AuditRule, directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool, is_meant: bool
 ) -> Finding:
     objects = [each for several in found.values() for each in several]
     # What brings other things says most about what is missing.
@@ -259,7 +285,8 @@ def _finding(
         at=place,
         evidence=tuple(Evidence(str(each), there) for each, there in objects[:_SHOWN]),
         key=f"nothing applies {directory}",
-        severity=None if is_sure else Severity.NOTE,
+        severity=None if is_sure and not is_meant else Severity.NOTE,
+        fix="A remark beside it says that it is left out; delete it once nobody needs it." if is_meant else "",
     )
 
 

@@ -110,7 +110,7 @@ def etcd_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
             continue
         yield rule.finding(
             "nothing in the repo makes snapshots of etcd",
-            at=cluster.place,
+            at=cluster.machines_place,
             clusters=(cluster.name,),
             key=f"etcd of {cluster.name}",
         )

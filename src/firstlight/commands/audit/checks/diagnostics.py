@@ -28,6 +28,7 @@ _ELSEWHERE = {
 _OURS = {
     "argocd-applications-too-deep",
     "argocd-too-many-applications",
+    "cluster-machines-guessed",
     "cluster-name-wrong",
     "cluster-unclear",
     "file-not-regular",

@@ -10,7 +10,7 @@ from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, Origin, Side, SourceForm
+from firstlight.model.component import Certainty, Component, Origin, Side, SourceForm
 from firstlight.model.diagnostic import Evidence
 from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.model.place import Place
@@ -82,6 +82,8 @@ def not_hooked(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         if not engines or roots or _may_be_hooked(scene, known.bootstrap) or not known.gitops:
             continue
         last = engines[-1]
+        if any(each.certainty is Certainty.GUESSED for each in cluster_facts.origins(last, Side.BOOTSTRAP)):
+            continue  # who installs it is not known, so neither is what else they apply
         yield rule.finding(
             f"{last.name} is installed, and nothing in bootstrap points it at the repo",
             at=cluster_facts.place(last, Side.BOOTSTRAP),
