@@ -72,7 +72,7 @@ class EngineTree:
             if other is not None and other is not component:
                 yield StepNeed(self._ready(other), need.why or "dependsOn", cluster_facts.tie(origin, need), need.place)
         if host := self._facts.by_name.get(component.part_of):
-            # Bootstrap's half is what it needs, and is up by then; the engine waits for its own only where it is told to.
+            # Bootstrap's half is enough, and is up by then; the engine waits for its own only where it is told to.
             is_up = cluster_facts.in_bootstrap(host)
             ready = plan_context.bootstrap_id(host) if is_up else self._ready(host)
             yield StepNeed(ready, f"it configures {host.name}", Tie.FACT)

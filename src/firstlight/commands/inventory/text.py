@@ -106,7 +106,6 @@ def component_rows(platform: Platform) -> Iterator[tuple[str, list[list[str]]]]:
     """
     several = len(platform.clusters) > 1
     folded = _folded(platform)
-    shown = {(cluster, name): each for (cluster, name), each in folded.items()}
     merged: dict[tuple[str, ...], list[Component]] = defaultdict(list)
     needs: dict[tuple[str, str], list[str]] = {}
     for each in platform.components:
@@ -114,10 +113,10 @@ def component_rows(platform: Platform) -> Iterator[tuple[str, list[list[str]]]]:
             continue
         own = [name for (cluster, name), app in folded.items() if (cluster, app) == (each.cluster, each.name)]
         all_needs = [need for one in platform.components_of(each.cluster) if one.name in own for need in one.needs]
-        said = dict.fromkeys(shown.get((each.cluster, need), need) for need in (*all_needs, *each.needs))
+        said = dict.fromkeys(folded.get((each.cluster, need), need) for need in (*all_needs, *each.needs))
         needs[each.cluster, each.name] = [need for need in said if need != each.name]
-        key = " ".join(needs[each.cluster, each.name])
-        merged[each.phase, each.name, each.side, each.owner, each.version, _where(each), key].append(each)
+        told = " ".join(needs[each.cluster, each.name])
+        merged[each.phase, each.name, each.side, each.owner, each.version, _where(each), told].append(each)
     rows: dict[str, list[list[str]]] = {phase: [] for phase in Phase}
     for key in sorted(merged, key=lambda each: each[1]):
         component = merged[key][0]
