@@ -34,11 +34,12 @@ def verdict(decision: Decision) -> str:
 
 
 def counts(decision: Decision) -> str:
-    """How much it is about: ``3 files, 2 components, 14 dependents``."""
+    """How much it is about: ``3 files, 2 components, 14 dependents, brings 3``."""
     files = {each.change.place.path for each in decision.items if each.change.level == Level.SOURCE}
     touched = {(each.cluster, each.component) for item in decision.items for each in item.touched}
     found = [(len(files), "file"), (len(touched), "component"), (len(decision.affected), "dependent")]
-    return ", ".join(number(count, noun) for count, noun in found if count)
+    brings = [f"brings {len(decision.brought)}"] if decision.brought else []
+    return ", ".join([*(number(count, noun) for count, noun in found if count), *brings])
 
 
 def what(change: Change, ruling: Ruling) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import functools
+from collections.abc import Callable, Sequence
 
 from firstlight.model.change import Change, ChangedField
 from firstlight.model.component import Side
@@ -115,6 +116,8 @@ class Touched:
     owner: str = ""
     dependents: tuple[str, ...] = ()
     """Who needs it, directly or by others, the nearest first."""
+    brings: tuple[str, ...] = ()
+    """What it brings, and what needs that: it may change with it, and does not need it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,12 +219,21 @@ class Decision:
     @property
     def affected(self) -> tuple[str, ...]:
         """Components that depend on what is touched and are not touched themselves, each once, with their cluster."""
+        return self._others(lambda each: each.dependents)
+
+    @property
+    def brought(self) -> tuple[str, ...]:
+        """Components that what is touched brings, and that are neither touched themselves nor depend on it."""
+        affected = {*self.affected}
+        return tuple(each for each in self._others(lambda each: each.brings) if each not in affected)
+
+    def _others(self, names: Callable[[Touched], Sequence[str]]) -> tuple[str, ...]:
         touched = {(each.cluster, each.component) for item in self.items for each in item.touched}
         found = {
             f"{each.cluster}/{name}": None
             for item in self.items
             for each in item.touched
-            for name in each.dependents
+            for name in names(each)
             if (each.cluster, name) not in touched
         }
         return tuple(found)

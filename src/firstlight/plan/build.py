@@ -154,9 +154,14 @@ def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
     if known.engines or not known.facts.gitops:
         return
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
-    yield Diagnostic.error(
-        "bootstrap-without-engine",
-        f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
+    # Of a cluster whose machines and bootstrap are elsewhere, its engine may be, too.
+    is_elsewhere = not (known.facts.bootstrap or cluster.machines or cluster.omni_template or cluster.files)
+    yield Diagnostic(
+        code="bootstrap-without-engine",
+        severity=Severity.WARNING if is_elsewhere else Severity.ERROR,
+        message=f"nothing in this repo installs {name}: it must be there before the run, which only begins GitOps"
+        if is_elsewhere
+        else f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
         evidence=(
             Evidence(
                 f"has {_counted(len(known.facts.gitops))} that only GitOps brings", cluster.place, where=cluster.name

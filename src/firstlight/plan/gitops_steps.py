@@ -72,9 +72,9 @@ class EngineTree:
             if other is not None and other is not component:
                 yield StepNeed(self._ready(other), need.why or "dependsOn", cluster_facts.tie(origin, need), need.place)
         if host := self._facts.by_name.get(component.part_of):
-            # What brings its host as well cannot wait until the engine has that: bootstrap's half is what it needs.
-            is_own = cluster_facts.in_bootstrap(host) and host.parent == component.name
-            ready = plan_context.bootstrap_id(host) if is_own else self._ready(host)
+            # Bootstrap's half is enough, and is up by then; the engine waits for its own only where it is told to.
+            is_up = cluster_facts.in_bootstrap(host)
+            ready = plan_context.bootstrap_id(host) if is_up else self._ready(host)
             yield StepNeed(ready, f"it configures {host.name}", Tie.FACT)
         if not cluster_facts.in_bootstrap(component):
             explained = {self._facts.by_origin.get(need.id) for _, need in declared}

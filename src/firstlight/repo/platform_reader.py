@@ -68,12 +68,11 @@ def _read(tree: WorkTree) -> Platform:
     return Platform(
         name=declaration.platform.metadata.name if declaration else tree.root.name,
         root=tree.root,
-        engine=max(set(engines), key=engines.count) if engines else None,
+        # Of engines that are as frequent, the first of the alphabet: the same at every run.
+        engine=max(sorted(set(engines)), key=engines.count) if engines else None,
         clusters=joined.clusters,
         components=components,
-        secrets=declared_changes.secrets(declaration)
-        if declaration
-        else inferred_foundation(components, tree, unreached),
+        secrets=declared_changes.secrets(declaration, inferred_foundation(components, tree, unreached)),
         unreached=unreached,
         diagnostics=tuple(sorted(_unanswered(said, joined.clusters))),
         declared=declaration.place() if declaration else None,

@@ -37,7 +37,7 @@ def of(decision: Decision, before: Platform, after: Platform, *, cluster: str) -
     parents = gone | known
     mine = [each for item in decision.items for each in item.touched if each.cluster == cluster]
     touched = dict.fromkeys(name for each in mine for name in _with_parents(each.component, parents))
-    others = dict.fromkeys(name for each in mine for name in each.dependents if name not in touched)
+    others = dict.fromkeys(name for each in mine for name in (*each.dependents, *each.brings) if name not in touched)
     found: dict[ObjectId, EngineObject] = {}
     for name in (*touched, *others):
         for each in _declaring(known.get(name)):

@@ -93,7 +93,7 @@ def _is_stood_on(item: DecisionItem, others: Sequence[DecisionItem]) -> bool:
     if item.change.matter is Matter.MACHINE or not item.touched:
         return True
     names = {each.component for each in item.touched}
-    needing = {name for each in item.touched for name in each.dependents}
+    needing = {name for each in item.touched for name in (*each.dependents, *each.brings)}
     return any(each.component in names | needing for other in others for each in other.touched)
 
 

@@ -160,6 +160,7 @@ def _touched(touched: Touched) -> TouchedData:
         "phase": touched.phase,
         "owner": touched.owner,
         "dependents": list(touched.dependents),
+        "brings": list(touched.brings),
     }
 
 

@@ -21,6 +21,9 @@ _DECLARING = {
 }
 _VERSIONS = {"version", "tag", "newTag", "image", "targetRevision", "semver", "ref", "digest", "revision"}
 """What versions are called, wherever they stand."""
+_PINS = _VERSIONS - {"ref"} | {"chartVersion"}
+UNPINNED = "unpinned"
+"""The id of the factor for what has no version any more."""
 BY_ITSELF = "firstlight tells it by itself, from what the repo's components need and from what could be read"
 """What they fit, in place of conditions."""
 KNOWN = {
@@ -39,6 +42,11 @@ KNOWN = {
         ),
         RiskFactor(id="needed-by-others", risk=Risk.HIGH, why="others need what goes"),
         RiskFactor(
+            id=UNPINNED, risk=Risk.HIGH,
+            why="nothing pins the version any more: whatever is newest or default runs next, at a time that nobody "
+            "chooses, and to pin it again may be a downgrade",
+        ),
+        RiskFactor(
             id="many-dependents", risk=Risk.MEDIUM,
             why=f"{_MANY} or more components depend on what gets another version or goes",
         ),
@@ -56,6 +64,8 @@ def factors_of_graph(
         unreadable = KNOWN["unreadable"]
         is_machine = change.matter is Matter.MACHINE
         yield dataclasses.replace(unreadable, risk=Risk.CRITICAL) if is_machine else unreadable
+    if field is not None and _is_unpinned(field, change):
+        yield KNOWN[UNPINNED]
     if component is None:
         return
     if field is None or change.old_path:
@@ -72,6 +82,21 @@ def _is_version(field: ChangedField) -> bool:
     return (
         bool(field.steps) and field.steps[-1] in _VERSIONS and version_bump.bump(field.before, field.after) is not None
     )
+
+
+def _is_unpinned(field: ChangedField, change: Change) -> bool:
+    """Whether a version goes, and none comes in its place."""
+    if field.verb is not ChangeVerb.REMOVED or change.verb is not ChangeVerb.CHANGED or not _says_version(field):
+        return False
+    beside = [each for each in change.fields if each is not field and each.steps[:-1] == field.steps[:-1]]
+    return not any(each.verb is not ChangeVerb.REMOVED and each.steps[-1] in _PINS for each in beside)
+
+
+def _says_version(field: ChangedField) -> bool:
+    """Whether a field pins a version: one that is called so, with a number, a digest or a commit in it."""
+    if field.is_secret or not field.steps or field.steps[-1] not in _PINS:
+        return False
+    return isinstance(field.before, str | int | float) and any(each.isdigit() for each in str(field.before))
 
 
 def _is_declaration(change: Change) -> bool:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from firstlight.commands.decide import graph_factors, procedure_choice, procedures, sides, touched
+from firstlight.commands.decide import graph_factors, machine_documents, procedure_choice, procedures, sides, touched
 from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.file_components import belonging
 from firstlight.commands.decide.rule_book import RuleBook
@@ -12,6 +12,7 @@ from firstlight.commands.decide.rule_form import DecisionRule, FactorForm
 from firstlight.commands.decide.rule_match import MatchSubject, RuleCondition
 from firstlight.commands.decide.touched import DecisionContext
 from firstlight.document import path_patterns
+from firstlight.model import flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.component import Component, Side
 from firstlight.model.decision import Decision, DecisionItem, Risk, RiskFactor, Ruling, TreePath
@@ -49,7 +50,7 @@ class Trials:
         seen, left = self._left(component)
         key = (seen, id(field))
         if key not in self._rules:
-            way, values = _ways(field, seen)
+            way, values = _ways(self._change, field, seen)
             fitting = (rule for rule, conditions in left[0] if self._fits(conditions, field, way, values))
             self._rules[key] = next(fitting, None)
         return self._rules[key]
@@ -67,7 +68,7 @@ class Trials:
             return
         untried = {factor.id: (factor, conditions) for factor, conditions in left[1]}
         for each in (field,) if field is not None else (None, *self._change.fields):
-            way, values = _ways(each, seen)
+            way, values = _ways(self._change, each, seen)
             fitting = [factor for factor, conditions in untried.values() if self._fits(conditions, each, way, values)]
             for factor in fitting:
                 del untried[factor.id]
@@ -97,7 +98,7 @@ def _fitting(conditions: Iterable[RuleCondition], thing: MatchSubject) -> tuple[
     return tuple(each for each in conditions if each.fits_thing(thing))
 
 
-def _ways(field: ChangedField | None, seen: _Seen) -> tuple[str, tuple[str, ...]]:
+def _ways(change: Change, field: ChangedField | None, seen: _Seen) -> tuple[str, tuple[str, ...]]:
     """The way to a field, and that inside values; of a chart in a chart also that inside the values of its own."""
     if field is None:
         return "", ()
@@ -105,7 +106,22 @@ def _ways(field: ChangedField | None, seen: _Seen) -> tuple[str, tuple[str, ...]
     made = [path_patterns.joined(values)]
     if values and values[0] in seen.names:
         made.append(path_patterns.joined(values[1:]))
-    return path_patterns.joined(field.steps), tuple(each for each in made if each)
+    return path_patterns.joined(_own_steps(change, field.steps)), tuple(each for each in made if each)
+
+
+def _own_steps(change: Change, steps: tuple[str, ...]) -> tuple[str, ...]:
+    """The way to a field in what it is about: an object in a ResourceSet, an old field that a document replaces."""
+    if change.matter is Matter.MACHINE:
+        return machine_documents.earlier_steps(change.kind, steps)
+    is_inner = change.kind == flux_names.RESOURCE_SET and steps[:2] == ("spec", "resources") and len(steps) > 3
+    return steps[3:] if is_inner else steps
+
+
+def _why(rule: DecisionRule | None, factors: Sequence[RiskFactor]) -> str:
+    if any(each.id == graph_factors.UNPINNED for each in factors):
+        # Rules of versions say how quickly Git takes one back, which is not so without a version.
+        return "It says which version runs."
+    return rule.why if rule else "no rule fits, so it is decided by its owner alone"
 
 
 NO_RULE = "no-rule"
@@ -265,7 +281,7 @@ class _Judge:
             rule=rule.id if rule else NO_RULE,
             side=side,
             risk=max([risk, *(each.risk for each in factors)]),
-            why=rule.why if rule else "no rule fits, so it is decided by its owner alone",
+            why=_why(rule, factors),
             field=field,
             criteria=rule.criteria if rule else (),
             factors=factors,

@@ -148,10 +148,12 @@ def _check(check: ChangeCheck) -> str:
 
 
 def _affected(decision: Decision) -> list[str]:
-    names = decision.affected
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    shown = [", ".join(code(each) for each in names[:_NAMES]) + more] if names else []
-    return _folded(f"What depends on it: {len(names)}", shown)
+    lines: list[str] = []
+    for title, names in (("What depends on it", decision.affected), ("What it brings", decision.brought)):
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        shown = [", ".join(code(each) for each in names[:_NAMES]) + more] if names else []
+        lines += _folded(f"{title}: {len(names)}", shown)
+    return lines
 
 
 def _approved(decision: Decision) -> list[str]:

@@ -74,6 +74,7 @@ class TouchedData(TypedDict):
     phase: str
     owner: str
     dependents: list[str]
+    brings: list[str]
 
 
 class ItemData(TypedDict):

@@ -32,8 +32,11 @@ _UPGRADES = {f"{name}-upgrade": product for name, product in _PRODUCTS.items()}
 """What procedures upgrade."""
 _NEEDED = ("topic", "fresh", "undo", "files", "patch", "mentions")
 """What a step cannot do without."""
-_WANTED = ("image", "to", "machine")
+_WANTED = ("image", "to", "machine", "address", "cluster", "name", "namespace")
 """What a command cannot do without."""
+_TARGETS = ("address", "machine", "cluster")
+_TARGET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
+"""What a machine or cluster is called in a command; not what a template leaves open."""
 _OBJECT = ("name", "namespace")
 _OPTIONS = ("asked", "carried", "which", "revert", "policy", "patch")
 """What we have written ourselves, options included."""
@@ -198,7 +201,16 @@ class PlaceholderNames:
 
     def _is_gone(self, component: Component) -> bool:
         """Whether it is not there any more when all is done."""
-        return not self._then.named(component.cluster, component.name)
+        is_named = bool(self._then.named(component.cluster, component.name))
+        return not is_named and not any(self._stays(component, each) for each in component.origins)
+
+    def _stays(self, component: Component, origin: Origin) -> bool:
+        """Whether what declares a component is still there when all is done, as a component of another name perhaps."""
+        return any(
+            each.id == origin.id
+            for other in self._then.platform.components_of(component.cluster)
+            for each in other.origins
+        )
 
     def _is_new(self, component: Component) -> bool:
         """Whether it comes with what is done."""
@@ -209,7 +221,7 @@ class PlaceholderNames:
             "cluster": component.cluster,
             "component": component.name,
             "version": component.version,
-            "dependents": self._scene.dependents(component),
+            "dependents": self._scene.dependents(component, brought=False),
         }
 
     def _declared(self, step: StepForm) -> Iterator[Values]:
@@ -251,6 +263,8 @@ def is_typeable(command: str, values: Values) -> bool:
         value = values.get(name, "")
         for each in [value] if isinstance(value, str) else value:
             if each.startswith("-") or (name in _OBJECT and not _DNS.fullmatch(each)):
+                return False
+            if name in _TARGETS and each and not _TARGET.fullmatch(each):
                 return False
     return True
 

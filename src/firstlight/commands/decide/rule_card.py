@@ -10,6 +10,7 @@ from firstlight.commands.decide import sides as decide_sides
 from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import DecisionRule, FactorForm, When
+from firstlight.document import path_patterns
 from firstlight.model import decision
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, Side
@@ -242,7 +243,10 @@ def suggested_rules(sentence: str, book: RuleBook, platform: Platform) -> tuple[
     """
     named = _named(sentence, platform)
     names = rule_book.component_names(platform.components, book)
-    return tuple(_suggestion(each, book, named) for each in rule_book.nearest_rules(sentence, book, names=names))
+    return tuple(
+        _suggestion(each, book, _meant(each.rule, named, platform))
+        for each in rule_book.nearest_rules(sentence, book, names=names)
+    )
 
 
 def unknown_sentence(sentence: str, book: RuleBook) -> errors.UsageError:
@@ -268,6 +272,27 @@ def _suggestion(near: rule_book.Nearest, book: RuleBook, named: list[Component])
     card = dataclasses.replace(card, side=str(side) if side is not None else "none")
     questions = () if near.questions and not near.rule.asks else near.questions
     return Suggestion(card=card, score=near.score, about=about, open_questions=questions)
+
+
+def _meant(rule: DecisionRule, named: list[Component], platform: Platform) -> list[Component]:
+    """The components whose owners decide: of a rule about kinds of objects, those that bring such objects.
+
+    Whoever names Cilium beside its BGP peers means the peers, which somebody else may own.
+    """
+    kinds = [
+        kind for when in rule.when if not (when.roles or when.names or when.matter or when.files) for kind in when.kinds
+    ]
+    if not kinds or any(when.roles or when.names for when in rule.when):
+        return named
+    pattern = path_patterns.kinds(kinds)
+    assert pattern is not None
+    return [
+        component
+        for component in platform.components
+        if any(
+            pattern.fullmatch(f"{each.group}/{each.kind}") for origin in component.origins for each in origin.objects
+        )
+    ]
 
 
 def _named(sentence: str, platform: Platform) -> list[Component]:

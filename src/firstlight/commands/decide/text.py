@@ -119,7 +119,13 @@ def _head(decision: Decision, columns: int) -> list[str]:
         return [*said, "side none, no approval needed"]
     space = columns - table.width(first) - table.width(facts)
     lines = [f"{first}{' ' * space}{facts}".rstrip()] if space >= 3 else [first, f"  {facts}"]
-    return [*lines, *(f"  {each}" for each in table.wrap(title, columns - 2) if title)]
+    said = [title, *([_gravest(decision)] if len(decision.items) > 1 else [])]
+    return [*lines, *(f"  {line}" for each in said if each for line in table.wrap(each, columns - 2))]
+
+
+def _gravest(decision: Decision) -> str:
+    """What the answer is as grave for as it is."""
+    return f"riskiest: {decision_words.reason(decision.items[0])}"
 
 
 def _items(decision: Decision, columns: int, *, everything: bool) -> list[str]:
@@ -244,12 +250,14 @@ def _why(decision: Decision, columns: int, *, everything: bool) -> list[str]:
 
 
 def _affected(decision: Decision, columns: int, *, everything: bool) -> list[str]:
-    names = [decision_words.plain(each) for each in decision.affected]
-    if not names:
-        return []
-    shown = names if everything else names[:_NAMES]
-    more = [f"and {len(names) - len(shown)} more: --everything"] if len(names) > len(shown) else []
-    return table.labelled("affected", table.wrap(", ".join([*shown, *more]), columns - 2 - table.LABEL))
+    lines: list[str] = []
+    for label, found in (("affected", decision.affected), ("brings", decision.brought)):
+        names = [decision_words.plain(each) for each in found]
+        shown = names if everything else names[:_NAMES]
+        more = [f"and {len(names) - len(shown)} more: --everything"] if len(names) > len(shown) else []
+        if names:
+            lines += table.labelled(label, table.wrap(", ".join([*shown, *more]), columns - 2 - table.LABEL))
+    return lines
 
 
 def _approved(decision: Decision, columns: int) -> list[str]:

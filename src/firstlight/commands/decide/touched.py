@@ -96,22 +96,26 @@ class DecisionContext:
         found: dict[_Key, Touched] = {}
         for each in components:
             if (each.cluster, each.name) not in found:
+                dependents, brings = self._affected(change, each)
                 found[each.cluster, each.name] = Touched(
                     cluster=each.cluster,
                     component=each.name,
                     role=each.role,
                     phase=each.phase,
                     owner=each.owner,
-                    dependents=self._affected(change, each),
+                    dependents=dependents,
+                    brings=brings,
                 )
         return tuple(found.values())
 
-    def _affected(self, change: Change, component: Component) -> tuple[str, ...]:
-        """Who feels a change of a component: who needs it, and of an engine all that it brings."""
+    def _affected(self, change: Change, component: Component) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Who needs a component, or of an engine follows it; and what else may change with what it brings."""
         graphs = [each for each in (self.graph, self.old_graph) if each is not None]
-        needed = self.dependents(component, brought=_reaches_children(change, component))
-        brought = [name for each in graphs for name in each.followers(component.cluster, component.name)]
-        return tuple(dict.fromkeys([*needed, *brought]))
+        followers = [name for each in graphs for name in each.followers(component.cluster, component.name)]
+        needing = tuple(dict.fromkeys([*self.dependents(component, brought=False), *followers]))
+        if not _reaches_children(change, component):
+            return needing, ()
+        return needing, tuple(each for each in self.dependents(component) if each not in needing)
 
     def is_of_machines(self, change: Change) -> bool:
         """Whether it stands in a file that shapes machines, or stood in one."""

@@ -1,12 +1,14 @@
 """A platform as text: its clusters, its components by phase, and what was not understood."""
 
+import posixpath
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from firstlight.document import diagnostic_cards
 from firstlight.drawing import safe, table
 from firstlight.model.cluster import Cluster, MachineRole
-from firstlight.model.component import Certainty, Component, Origin, Phase, Side
+from firstlight.model.component import Certainty, Component, Origin, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.platform import Platform
 from firstlight.model.source import (
@@ -36,10 +38,10 @@ def text(platform: Platform, *, columns: int, everything: bool = False) -> str:
     """
     parts = [
         [title(platform), *notes(platform)],
-        _section("clusters", cluster_rows(platform), columns),
-        *(_section(phase, _fitted(rows, columns), 0) for phase, rows in component_rows(platform)),
+        _wrapped_rows("clusters", cluster_rows(platform), columns),
+        *(_phase_lines(phase, rows, columns) for phase, rows in component_rows(platform)),
         unreached_lines(platform.unreached, columns=columns, limit=0 if everything else 10),
-        diagnostic_lines(platform.diagnostics, columns=columns, limit=0 if everything else 10),
+        diagnostic_lines(platform.diagnostics, columns=columns, everything=everything),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -98,32 +100,59 @@ def _cluster_row(cluster: Cluster) -> list[str]:
 
 
 def component_rows(platform: Platform) -> Iterator[tuple[str, list[list[str]]]]:
-    """By phase, a row for each component; one that is the same in several clusters has one row."""
+    """By phase, a row for each component; one that is the same in several clusters has one row.
+
+    A Kustomization that brings nothing but a release of its own name shares the row of the release.
+    """
     several = len(platform.clusters) > 1
+    folded = _folded(platform)
     merged: dict[tuple[str, ...], list[Component]] = defaultdict(list)
+    needs: dict[tuple[str, str], list[str]] = {}
     for each in platform.components:
-        merged[(each.phase, each.name, each.side, each.owner, each.version, _where(each), " ".join(each.needs))].append(
-            each
-        )
+        if (each.cluster, each.name) in folded:
+            continue
+        own = [name for (cluster, name), app in folded.items() if (cluster, app) == (each.cluster, each.name)]
+        all_needs = [need for one in platform.components_of(each.cluster) if one.name in own for need in one.needs]
+        said = dict.fromkeys(folded.get((each.cluster, need), need) for need in (*all_needs, *each.needs))
+        needs[each.cluster, each.name] = [need for need in said if need != each.name]
+        told = " ".join(needs[each.cluster, each.name])
+        merged[each.phase, each.name, each.side, each.owner, each.version, _where(each), told].append(each)
     rows: dict[str, list[list[str]]] = {phase: [] for phase in Phase}
     for key in sorted(merged, key=lambda each: each[1]):
         component = merged[key][0]
         clusters = [",".join(sorted(each.cluster for each in merged[key]))] if several else []
-        rows[component.phase].append(
-            [safe.text(cell) for cell in [component.name, *clusters, *_component_row(component)]]
-        )
+        row = _component_row(component, needs[component.cluster, component.name])
+        rows[component.phase].append([safe.text(cell) for cell in [component.name, *clusters, *row]])
     for phase, lines in rows.items():
         if lines:
             yield phase, lines
 
 
-def _component_row(component: Component) -> list[str]:
+def _folded(platform: Platform) -> dict[tuple[str, str], str]:
+    """Kustomizations that are there for one release of the same name, each with that release's component."""
+    children: dict[tuple[str, str], list[Component]] = defaultdict(list)
+    for each in platform.components:
+        children[each.cluster, each.parent].append(each)
+    found = {}
+    for each in platform.components:
+        brought = children.get((each.cluster, each.name), [])
+        is_plain = each.side == Side.GITOPS and all(one.form == SourceForm.KUSTOMIZATION for one in each.origins)
+        if is_plain and len(brought) == 1 and _bare(brought[0].name) == _bare(each.name):
+            found[each.cluster, each.name] = brought[0].name
+    return found
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _component_row(component: Component, needed: Sequence[str]) -> list[str]:
     side = f"{component.side} › {component.owner}" if component.side != Side.GITOPS else component.side
-    needs = f"needs {', '.join(component.needs)}" if component.needs else ""
+    needs = f"needs {', '.join(needed)}" if needed else ""
     why = component.why if component.side != Side.GITOPS else ""
     doubt = next((each.doubt for each in component.origins if each.certainty == Certainty.GUESSED and each.doubt), "")
     told = "; ".join(each for each in (why, needs, f"not sure: {doubt}" if doubt else "") if each)
-    return [side, _version(component), told, _where(component)]
+    return [side, _version(component), _where(component), told]
 
 
 def _version(component: Component) -> str:
@@ -132,16 +161,51 @@ def _version(component: Component) -> str:
     return f"{before} › {after}" if before and after and before != after else component.version or "·"
 
 
-def _fitted(rows: Sequence[Sequence[str]], columns: int) -> list[list[str]]:
-    """Rows whose last two cells, reason and place, share what is left of the line; a place loses its beginning."""
-    taken = sum(max(table.width(row[n]) for row in rows) + len(table.GAP) for n in range(len(rows[0]) - 2))
-    left = columns - taken - 2 - len(table.GAP)
-    place = min(max(table.width(row[-1]) for row in rows), max(left * 2 // 5, 24))
-    told = min(max(table.width(row[-2]) for row in rows), max(left - place, 1))
-    return [
-        [*row[:-2], table.cut(row[-2], told), row[-1] if len(row[-1]) <= place else f"…{row[-1][1 - place :]}"]
+def _phase_lines(phase: str, rows: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """The components of a phase; what all of them have in common stands in the heading, and nothing is cut."""
+    *_, side, _, _, _ = rows[0]
+    is_one_side = all(row[-4] == side for row in rows)
+    top = _common_directory([row[-2] for row in rows]) if len(rows) > 1 else ""
+    kept = [
+        [*row[:-4], *([] if is_one_side else [row[-4]]), row[-3], row[-2].removeprefix(f"{top}/"), row[-1]]
         for row in rows
     ]
+    facts = [*([side] if is_one_side and side != phase else []), *([f"in {top}"] if top else [])]
+    return _wrapped_rows("   ".join([phase, *facts]), kept, columns)
+
+
+def _common_directory(places: Sequence[str]) -> str:
+    """The directory in which all of the places are; empty where that is the repo."""
+    return posixpath.commonpath([posixpath.dirname(each.partition(":")[0]) or "." for each in places]).strip(".")
+
+
+def _wrapped_rows(heading: str, rows: Sequence[Sequence[str]], columns: int, *, loose: int = 2) -> list[str]:
+    """Aligned rows; what does not fit into a line goes on below it, whole.
+
+    Args:
+        heading: What stands above them.
+        rows: All of the same length.
+        columns: How wide the terminal is.
+        loose: How many cells at the end of a row may stand below it.
+    """
+    widths = [max(table.width(row[n]) for row in rows) for n in range(len(rows[0]))] if rows else []
+    lines = [heading] if rows else []
+    for row in rows:
+        fixed = len(row) - loose
+        line = "  " + table.GAP.join(cell + " " * (widths[n] - table.width(cell)) for n, cell in enumerate(row[:fixed]))
+        is_aligned = sum(widths) + len(table.GAP) * (len(row) - 1) + 2 <= columns
+        for number, cell in enumerate(row[fixed:], fixed):
+            if not cell:
+                continue
+            if table.width(line) + len(table.GAP) + table.width(cell) <= columns:
+                pad = widths[number] - table.width(cell) if is_aligned else 0
+                line = f"{line}{table.GAP}{cell}{' ' * pad}"
+                continue
+            lines.append(line.rstrip())
+            *whole, line = ["      " + each for each in table.wrap(cell, columns - 6)]
+            lines += whole
+        lines.append(line.rstrip())
+    return lines
 
 
 def _where(component: Component) -> str:
@@ -163,20 +227,45 @@ def unreached_lines(unreached: Sequence[Origin], *, columns: int, limit: int = 0
     ]
 
 
-def diagnostic_lines(diagnostics: Sequence[Diagnostic], *, columns: int, limit: int = 0) -> list[str]:
-    """What is wrong, probably not meant or not understood: with the place, the reason and the fix."""
+_FEW = 3
+"""Diagnostics of one code that are shown one by one."""
+_FURTHEST = ("repo/join", "repo/talos", "repo/omni", "repo/flux", "repo/argocd", "repo/helmfile", "repo/scripts")
+"""Whose diagnostics reach furthest: what clusters and machines are, then where Git starts, then how it begins."""
+
+
+def diagnostic_lines(diagnostics: Sequence[Diagnostic], *, columns: int, everything: bool = False) -> list[str]:
+    """What is wrong, probably not meant or not understood: with the place, the reason and the fix.
+
+    Where not everything is wanted, those of one code stand together: the gravest codes first.
+    """
     lines: list[str] = []
     for severity, heading in _HEADINGS.items():
         mine = [each for each in diagnostics if each.severity == severity]
         if not mine:
             continue
-        shown = mine[:limit] if limit else mine
         lines += ["", f"{heading} ({len(mine)})"] if lines else [f"{heading} ({len(mine)})"]
-        for each in shown:
-            lines += _wrapped(f"{each.place}: {each.message}", "  ", columns)
-            lines += _wrapped(each.fix[:1].upper() + each.fix[1:], "      ", columns)
-        lines += _rest(len(mine) - len(shown))
+        groups: dict[str, list[Diagnostic]] = defaultdict(list)
+        for each in mine:
+            groups[each.code].append(each)
+        is_cut = False
+        for code in sorted(groups, key=lambda code: (_reach(code), -len(groups[code]), code)):
+            few = groups[code] if everything or len(groups[code]) <= _FEW else groups[code][:1]
+            for each in few:
+                lines += _wrapped(f"{each.place}: {each.message}", "  ", columns)
+                lines += _wrapped(each.fix[:1].upper() + each.fix[1:], "      ", columns)
+            if more := groups[code][len(few) :]:
+                is_cut = True
+                others = ", ".join(dict.fromkeys(each.place.path for each in more[:_FEW]))
+                end = "" if len(more) <= _FEW else " …"
+                lines += _wrapped(f"and {len(more)} more like this ({code}): {others}{end}", "      ", columns)
+        lines += ["  all of them: firstlight inventory --everything"] if is_cut else []
     return lines
+
+
+def _reach(code: str) -> int:
+    card = diagnostic_cards.cards().get(code)
+    home = card.home if card is not None else ""
+    return _FURTHEST.index(home) if home in _FURTHEST else len(_FURTHEST)
 
 
 def _wrapped(text: str, indent: str, columns: int) -> list[str]:

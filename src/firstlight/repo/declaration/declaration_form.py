@@ -11,6 +11,11 @@ FILE = "firstlight.yaml"
 
 NAME = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 Name = Annotated[str, Meta(pattern=NAME, max_length=253)]
+COMPONENT = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[a-z0-9]([-a-z0-9.]*[a-z0-9])?){0,2}$"
+ComponentName = Annotated[
+    str,
+    Meta(pattern=COMPONENT, max_length=253, description="As firstlight inventory calls it, such as web or shop/web."),
+]
 Phase = Literal["inline", "crds", "core", "engine", "gitops"]
 REFERENCE = r"^(op://[^/]+/[^/]+/.+|(sops|vault|env|file):.+)$"
 Reference = Annotated[
@@ -183,7 +188,7 @@ class ComponentSection(_Section, frozen=True):
             "manifests of the repo."
         ),
     ] = msgspec.field(default="", name="from")
-    needs: tuple[Name, ...] = ()
+    needs: tuple[ComponentName, ...] = ()
     owner: Annotated[
         Literal["gitops", "bootstrap"] | UnsetType, Meta(description="Who owns it in the end; gitops takes it over.")
     ] = UNSET
@@ -208,7 +213,7 @@ class PlatformSection(_Section, frozen=True):
     gitops: GitOpsSection = GitOpsSection()
     secrets: tuple[SecretSection, ...] = ()
     clusters: dict[Name, ClusterSection] = {}
-    components: dict[Name, ComponentSection] = {}
+    components: dict[ComponentName, ComponentSection] = {}
 
 
 def schema() -> dict[str, Any]:

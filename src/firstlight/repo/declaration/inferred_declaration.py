@@ -76,7 +76,9 @@ def _questions(platform: Platform) -> Iterator[InitQuestion]:
             text = f"Which directory does {engine} start from in {cluster.name}?"
             yield InitQuestion(f"clusters.{cluster.name}.path", text, f"nothing in {cluster.place} says so")
     for secret in _secrets(platform):
-        for key in secret.data or [ANY_KEY]:
+        if secret.brought and not secret.data:
+            continue
+        for key in [key for key, reference in secret.data.items() if not reference] or [ANY_KEY] * (not secret.data):
             text = f"Where is {key} of the Secret {secret.namespace}/{secret.name}?"
             yield InitQuestion(f"secrets.{secret.namespace}/{secret.name}.{key}", text, secret.why)
 
@@ -102,7 +104,7 @@ def text(platform: Platform, answers: Mapping[str, str]) -> str:
     if secrets := [*_secret_lines(platform, answers)]:
         lines += ["secrets:", *secrets]
     if platform.clusters:
-        lines += ["clusters:", *(_cluster_line(each, answers) for each in platform.clusters)]
+        lines += ["clusters:", *(_cluster_line(each, platform, answers) for each in platform.clusters)]
     if components := [*_component_lines(platform)]:
         lines += ["components:", *components]
     return "\n".join(lines) + "\n"
@@ -118,20 +120,25 @@ def _secret_lines(platform: Platform, answers: Mapping[str, str]) -> Iterator[st
             yield f"    data: {_flow(data)}"
 
 
-def _cluster_line(cluster: Cluster, answers: Mapping[str, str]) -> str:
+def _cluster_line(cluster: Cluster, platform: Platform, answers: Mapping[str, str]) -> str:
     facts = {
-        "machines": _machines(cluster),
+        "machines": _machines(cluster, platform),
         "path": cluster.path or answers.get(f"clusters.{cluster.name}.path", ""),
     }
     return f"  {_name(cluster.name)}: {_flow({key: value for key, value in facts.items() if value})}"
 
 
-def _machines(cluster: Cluster) -> str:
-    """The file that has all machines, or the directory."""
+def _machines(cluster: Cluster, platform: Platform) -> str:
+    """The file that has all machines, or the directory, which must not have machines of other clusters."""
     paths = sorted({each.place.path for each in cluster.machines})
-    if len(paths) == 1:
-        return paths[0]
-    return posixpath.commonpath(paths) if paths else ""
+    if not paths:
+        return ""
+    path = posixpath.commonpath(paths)
+    if [posixpath.basename(path).partition(".")[0]] == [each.name for each in cluster.machines]:
+        # The file of one machine: the next one will have a file beside it.
+        path = posixpath.dirname(path)
+    others = {each.place.path for other in platform.clusters if other != cluster for each in other.machines}
+    return path if not any(f"{other}/".startswith(f"{path}/") for other in others) else ""
 
 
 def _component_lines(platform: Platform) -> Iterator[str]:
@@ -139,7 +146,7 @@ def _component_lines(platform: Platform) -> Iterator[str]:
     mine: dict[str, list[Component]] = {}
     for component in platform.components:
         if component.phase not in {Phase.GITOPS, Phase.MACHINE} and component.side != Side.GITOPS:
-            mine.setdefault(_name(component.name), []).append(component)
+            mine.setdefault(component.name, []).append(component)
     for name, components in mine.items():
         facts = [_facts(platform, each) for each in components]
         if any(each != facts[0] for each in facts):
@@ -158,10 +165,8 @@ def _facts(platform: Platform, component: Component) -> dict[str, str | Sequence
         for each in platform.components_of(component.cluster)
         if each.side != Side.GITOPS and each.phase != Phase.GITOPS
     }
-    needs = [_name(each) for each in component.needs if each in inside]
+    needs = [each for each in component.needs if each in inside]
     facts: dict[str, str | Sequence[str]] = {"phase": component.phase}
-    if _name(component.name) != component.name:
-        facts["from"] = component.origins[0].place.path
     if needs:
         facts["needs"] = needs
     has_both = all(component.halves)

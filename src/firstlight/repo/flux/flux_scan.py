@@ -186,10 +186,13 @@ _CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
 
 
 def stated_roots(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
-    """The starts that somebody says, each path once."""
+    """The starts that somebody says, each path once; what the repo itself has for a path that is given counts more."""
     found: dict[str, FluxStart] = {}
+    starts = [*_given(tree, scan, given)]
+    written = {each.place for each in scan.kustomizations}
+    assumed = {each.path for each in starts if each.place not in written}
     for each in [
-        *_given(tree, scan, given),
+        *starts,
         *_synced(tree, scan),
         *_prepared(tree, scan),
         *_instances(tree, scan),
@@ -199,6 +202,9 @@ def stated_roots(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> l
             if known is None:
                 found[one.path] = one
             else:
+                if one.path in assumed:
+                    assumed.remove(one.path)
+                    known = dataclasses.replace(known, manifests=one.manifests, why=one.why)
                 found[one.path] = dataclasses.replace(
                     known,
                     cluster=known.cluster or one.cluster,

@@ -61,8 +61,7 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             schedules_on_control_planes=each.schedules_on_control_planes
             if each.schedules_on_control_planes is not UNSET
             else None,
-            said=said
-            | {field: declaration.place("clusters", name, field) for field in ("path", "talos", "kubernetes")},
+            said=said | {field: declaration.place("clusters", name, field) for field in _SAID if getattr(each, field)},
         )
 
 
@@ -160,6 +159,12 @@ def components(
         if wish.clusters and cluster not in wish.clusters:
             continue
         if (index := _index(found, name, wish)) is not None:
+            others = [each for each in found if each.name == name and each is not found[index]]
+            if any(not _is_other_half(each, found[index]) for each in others):
+                message = f"{found[index].name} cannot be called {name}: another component has that name in {cluster}"
+                place = declaration.place("components", name)
+                diagnostics.append(Diagnostic.error("declared-name-taken", message, at=place))
+                continue
             found = _renamed(found, found[index].name, name)
             found, index = _as_one(found, name)
         elif wish.from_:
@@ -177,6 +182,8 @@ def components(
         diagnostics += declaration_file.useless_hooks(declaration, found[index])
     names = {each.name for each in found}
     for name, wish in declaration.platform.components.items():
+        if wish.clusters and cluster not in wish.clusters:
+            continue
         for number, need in enumerate(wish.needs):
             if name in names and need not in names:
                 place = declaration.place("components", name, "needs", number)
@@ -198,9 +205,11 @@ def undeployed(declaration: Declaration, inferred: Sequence[Component]) -> Itera
             )
 
 
-def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:
-    """The foundation: what must exist before an operator can fetch the rest."""
-    return tuple(
+def secrets(declaration: Declaration | None, inferred: Sequence[FoundationSecret]) -> tuple[FoundationSecret, ...]:
+    """The foundation: what must exist before an operator can fetch the rest, as declared, else as inferred."""
+    if declaration is None:
+        return tuple(inferred)
+    declared = tuple(
         FoundationSecret(
             name=each.name,
             namespace=each.namespace,
@@ -210,10 +219,17 @@ def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:
         )
         for index, each in enumerate(declaration.platform.secrets)
     )
+    names = {(each.namespace, each.name) for each in declared}
+    return (*declared, *(each for each in inferred if (each.namespace, each.name) not in names))
 
 
 def _index_of(found: Sequence[Component], name: str) -> int | None:
     return next((index for index, each in enumerate(found) if each.name == name), None)
+
+
+def _is_other_half(one: Component, other: Component) -> bool:
+    """Whether one is bootstrap's and the other GitOps', so that they may be two halves of one component."""
+    return {one.side, other.side} == {Side.BOOTSTRAP, Side.GITOPS}
 
 
 def _as_one(found: list[Component], name: str) -> tuple[list[Component], int]:
@@ -274,13 +290,23 @@ def _index(found: Sequence[Component], name: str, wish: declaration_form.Compone
     """Return the component that is meant: by where it comes from, else by its name."""
     if path := _clean(wish.from_):
         places = [
-            (_PREFERRED.index(origin.form), index)
+            (not _is_called(each, name), _PREFERRED.index(origin.form), index)
             for index, each in enumerate(found)
             for origin in each.origins
             if origin.form in _PREFERRED and _comes_from(origin, path)
         ]
-        return min(places)[1] if places else None
-    return _index_of(found, name)
+        return min(places)[-1] if places else None
+    if (exact := _index_of(found, name)) is not None:
+        return exact
+    # Since it was declared, something else may have got the same name, and both a longer one.
+    alike = [index for index, each in enumerate(found) if _is_called(each, name)]
+    meant = [index for index in alike if wish.phase is UNSET or found[index].phase == wish.phase]
+    return meant[0] if len(meant) == 1 else None
+
+
+def _is_called(component: Component, name: str) -> bool:
+    """Whether a component has a name, its namespace aside."""
+    return component.name == name or component.name.rpartition("/")[2] == name
 
 
 def _comes_from(origin: Origin, path: str) -> bool:
@@ -307,16 +333,17 @@ def _declared(declaration: Declaration, component: Component, wish: declaration_
         origins = (own, *origins)
     sides = {each.side for each in origins}
     about = well_known_components.recognised([component.name])
+    is_moved = phase in _BOOTSTRAP and component.phase not in _BOOTSTRAP
     owner = Owner(wish.owner) if wish.owner is not UNSET else component.owner
     return dataclasses.replace(
         component,
         phase=phase,
         side=Side.HYBRID if len(sides) > 1 else component.side,
         owner=owner,
-        why=wish.why or (about.why if about and phase in _BOOTSTRAP else component.why),
+        why=wish.why or (about.why if about and is_moved else component.why),
         is_why_declared=bool(wish.why),
-        is_why_only_form=component.is_why_only_form and not wish.why and not (about and phase in _BOOTSTRAP),
-        needs=tuple(dict.fromkeys([*wish.needs, *component.needs])),
+        is_why_only_form=component.is_why_only_form and not wish.why and not (about and is_moved),
+        needs=tuple(dict.fromkeys([*component.needs, *wish.needs])),
         origins=origins,
     )
 

@@ -1,12 +1,16 @@
 """What components are called: as short as it is clear.
 
 A release or an application is called by its name. A Kustomization that has the same name as what it brings steps
-back to ``kustomization/NAME``, and what is there in two namespaces has its namespace before it.
+back to ``kustomization/NAME``, what is there in two namespaces has its namespace before it, and the CRDs of a chart
+that are installed before it are ``NAME-crds``. Every name can stand in firstlight.yaml, and does not depend on the
+order of files.
 """
 
 import dataclasses
+import itertools
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from firstlight.model import flux_names
 from firstlight.model.component import Component, ComponentNeed, ObjectId, Origin, Owner, Phase, Side, SourceForm
@@ -34,14 +38,24 @@ def named_groups(groups: Sequence[Sequence[Origin]]) -> dict[str, tuple[Origin, 
     named: dict[str, tuple[Origin, ...]] = {}
     for bare, rivals in taken.items():
         releases = [each for each in rivals if each[0].form in _RELEASES]
-        for chief, group in rivals:
+        for chief, group in sorted(rivals, key=lambda each: (each[0].place, each[0].id)):
             name = bare
             if len(rivals) > 1 and (chief.form not in _RELEASES or len(releases) > 1):
                 name = _longer(chief, bare, [each for each, _ in rivals])
-            while name in named:
-                name = f"{name}'"
-            named[name] = group
+            named[_free(_declarable(name), named)] = group
     return named
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """The name, with a number if another component has it."""
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(each for each in names if each not in taken)
+
+
+def _declarable(name: str) -> str:
+    """A name as firstlight.yaml allows it."""
+    parts = [re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-.") for part in name.split("/")]
+    return "/".join([part for part in parts if part][-3:]) or "component"
 
 
 def _chief(group: Sequence[Origin]) -> Origin:
@@ -52,7 +66,10 @@ def _chief(group: Sequence[Origin]) -> Origin:
 def _bare(chief: Origin, group: Sequence[Origin]) -> str:
     if all(each.form in _ENGINE for each in group):
         return "flux"
-    return chief.name or chief.form.value
+    bare = chief.name or chief.form.value
+    if chief.form in _RELEASES and all(each.phase == Phase.CRDS for each in group):
+        return f"{bare.removesuffix('-crds')}-crds"
+    return bare
 
 
 def _longer(chief: Origin, bare: str, rivals: Sequence[Origin]) -> str:

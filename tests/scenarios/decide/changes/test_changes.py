@@ -47,6 +47,8 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Of the gravest ruling; empty where nothing changes."""
     affected: tuple[str, ...] = ()
     """Components that must be among those that are affected."""
+    brings: tuple[str, ...] = ()
+    """Components that must be among those that it brings, and that are not among those that need it."""
     factor: str = ""
     """One that must be among those of the gravest item."""
     items: int | None = None
@@ -120,6 +122,9 @@ def wrong(case: Case, decision: Decision) -> Iterator[str]:
     names = {each.partition("/")[2] for each in decision.affected}
     if missing := set(expect.affected) - names:
         yield f"not affected: {sorted(missing)}; only {sorted(names)}"
+    brought = {each.partition("/")[2] for each in decision.brought}
+    if missing := set(expect.brings) - brought:
+        yield f"not brought: {sorted(missing)}; only {sorted(brought)}"
     factors = {factor.id for each in item.rulings for factor in each.factors} if item else set()
     if expect.factor and expect.factor not in factors:
         yield f"its factors are {sorted(factors)}, without {expect.factor}"

@@ -178,4 +178,5 @@ def test_a_plain_object_of_the_root_does_not_affect_all_that_the_root_brings() -
     assert repos.touched(found) == {"flux-system"}
     assert found.affected == ()
     found = repos.judged(LISTED, {repos.FLUX: repos.SYNC.replace("interval: 10m", "interval: 5m")})
-    assert set(found.affected) == {"home/web", "home/api"}
+    assert found.affected == ()
+    assert set(found.brought) == {"home/web", "home/api"}

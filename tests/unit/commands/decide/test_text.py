@@ -116,6 +116,7 @@ def test_the_whole_on_a_wide_terminal() -> None:
     assert decide_text.text(HYBRID, columns=120).splitlines() == [
         "hybrid, high risk: lead approval" + "2 files, 1 component, 14 dependents".rjust(88),
         "  main...HEAD",
+        "  riskiest: machine config: machine.network.interfaces[interface=eth0].mtu 1500 › 9000",
         "  talos/infra/patches/network.yaml     bootstrap   high     machine config:",
         f"{beside}machine.network.interfaces[interface=eth0].mtu 1500 › 9000",
         f"{beside}nodes change their interfaces",
@@ -142,7 +143,7 @@ def test_the_whole_on_a_wide_terminal() -> None:
 def test_a_narrow_terminal_has_reasons_below_their_files() -> None:
     lines = decide_text.text(HYBRID, columns=80).splitlines()
 
-    assert lines[2:6] == [
+    assert lines[4:8] == [
         "  talos/infra/patches/network.yaml                          bootstrap   high",
         "      machine config: machine.network.interfaces[interface=eth0].mtu 1500 › 9000",
         "      nodes change their interfaces",
@@ -224,9 +225,10 @@ def test_what_only_the_rendering_shows_stands_among_the_reasons() -> None:
 
     lines = decide_text.text(found, columns=120).splitlines()
 
-    assert lines[1].startswith("  web (rendered)")
-    assert "critical" in lines[1]
-    assert lines[2].strip() == "privileged"
+    assert lines[1].startswith("  riskiest: Deployment web/web")
+    assert lines[2].startswith("  web (rendered)")
+    assert "critical" in lines[2]
+    assert lines[3].strip() == "privileged"
 
 
 def secret(field: ChangedField, **more: Any) -> DecisionItem:
