@@ -37,6 +37,9 @@ class Part:
     def text(self, *steps: str | int) -> str:
         raise NotImplementedError
 
+    def is_conditional(self, *steps: str | int) -> bool:
+        raise NotImplementedError
+
 
 def declared(one: machines.Cluster, *, install_disk: str = "", config: MachineConfig | None = None) -> Cluster:
     """The cluster as a repo would declare it."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from firstlight.cli.output_form import DiagnosticData, EvidenceData, PlaceData
+from firstlight.cli.output_form import BasisData, DiagnosticData, EvidenceData, PlaceData
 from firstlight.drawing import clock
 from firstlight.model.diagnostic import Diagnostic, Evidence
+from firstlight.model.fact import Basis
 from firstlight.model.place import Place
 
 
@@ -18,6 +19,7 @@ def of(diagnostic: Diagnostic) -> DiagnosticData:
         "fix": diagnostic.fix,
         "subject": diagnostic.subject,
         "evidence": [_evidence(each) for each in diagnostic.evidence],
+        "basis": _basis(diagnostic.basis),
     }
 
 
@@ -33,6 +35,10 @@ def place(found: Place | None) -> PlaceData | None:
 
 def _place(found: Place) -> PlaceData:
     return {"path": found.path, "line": found.line, "column": found.column}
+
+
+def _basis(found: Basis) -> BasisData:
+    return {"standing": found.standing, "confidence": found.confidence, "why": found.why}
 
 
 def _evidence(evidence: Evidence) -> EvidenceData:

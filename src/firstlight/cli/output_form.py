@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any, TypedDict
 
 from firstlight.model.diagnostic import Severity
+from firstlight.model.fact import Confidence, Standing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +47,14 @@ class EvidenceData(TypedDict):
     at: str
 
 
+class BasisData(TypedDict):
+    """What a diagnostic rests on: how its weakest fact is known, how far that can be relied upon, and why."""
+
+    standing: Standing
+    confidence: Confidence
+    why: str
+
+
 class DiagnosticData(TypedDict):
     """Something wrong, doubtful or not understood; ``firstlight explain CODE`` tells more about its code."""
 
@@ -56,6 +65,7 @@ class DiagnosticData(TypedDict):
     fix: str
     subject: str
     evidence: list[EvidenceData]
+    basis: BasisData
 
 
 class FailureData(TypedDict):

@@ -72,6 +72,9 @@ class MachineConfig(Protocol):
     def text(self, *steps: str | int) -> str:
         """A text that is known; empty where there is none."""
 
+    def is_conditional(self, *steps: str | int) -> bool:
+        """Whether a value is there only under a condition of a template."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class MachinePart:
@@ -110,6 +113,16 @@ class Network:
     """Whether Talos brings its own; None where nothing says so, which means that it does."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class FactDoubt:
+    """Why a fact that machine configs say is not certain."""
+
+    why: str
+    place: Place
+    is_conditional: bool = False
+    """The value is known, and a template says it only under a condition; else the value is a variable."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """One Kubernetes cluster. Readers return what they know of it; together it is the whole."""
@@ -143,6 +156,8 @@ class Cluster:
     """What each of the files holds, by path: ``talconfig``, ``patch``, ``schematic``, ``ExtensionServiceConfig`` …"""
     said: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     """Where each fact is said, by field: ``network.pods``, ``kubernetes`` …"""
+    doubts: Mapping[str, FactDoubt] = dataclasses.field(default_factory=dict)
+    """Facts that are said, and not for certain, by field."""
     base: ConfigBase = ConfigBase.UNKNOWN
     unread: tuple[Diagnostic, ...] = dataclasses.field(default=(), repr=False, compare=False)
     """What shapes its machine configs and could not be read: it may say anything."""

@@ -9,6 +9,8 @@ import enum
 from collections.abc import Iterable
 from typing import Self
 
+from firstlight.model import fact
+from firstlight.model.fact import Basis, Confidence
 from firstlight.model.place import Place
 
 
@@ -30,6 +32,15 @@ class Severity(enum.StrEnum):
     def rank(self) -> int:
         """Return a number that grows with the severity."""
         return list(Severity).index(self)
+
+
+WORST = {
+    Confidence.CERTAIN: Severity.CRITICAL,
+    Confidence.LIKELY: Severity.WARNING,
+    Confidence.GUESS: Severity.NOTE,
+    Confidence.NONE: Severity.UNKNOWN,
+}
+"""How bad a diagnostic may be at most, by how far what it rests on can be relied upon."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,6 +73,13 @@ class Diagnostic:
     subject: str = ""
     """The component, machine or object that it is about, where that is not the place."""
     evidence: tuple[Evidence, ...] = ()
+    basis: Basis = fact.READ
+    """What it rests on; nothing can be worse than its basis allows."""
+
+    def __post_init__(self) -> None:
+        worst = WORST[self.basis.confidence]
+        if self.severity.rank > worst.rank:
+            object.__setattr__(self, "severity", worst)
 
     @property
     def place(self) -> Place:

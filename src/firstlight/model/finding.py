@@ -110,6 +110,17 @@ class Excused:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """Something that a rule could not judge."""
+
+    rule: str
+    why: str
+    """What was not read."""
+    clusters: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """Everything that an audit came to."""
 
@@ -119,6 +130,8 @@ class Audit:
     """The worst first, then by place."""
     excused: tuple[Excused, ...] = ()
     matrix: Matrix | None = None
+    unjudged: tuple[Unjudged, ...] = ()
+    """What rules could not judge, since something was not read; nothing is claimed about it."""
     rules: int = 0
     """How many rules were tried."""
     skipped: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ stands whole in the repo has what it says, and Talos 1.14 reads a missing docume
 A patch that is silent about something says nothing. Therefore nothing here is decided by one document alone.
 """
 
+import dataclasses
 import enum
 from collections.abc import Iterator
 from typing import Any
@@ -12,12 +13,17 @@ from typing import Any
 from firstlight.model import fact, versions
 from firstlight.model.cluster import Cluster, ConfigBase, MachinePart, MachineRole
 from firstlight.model.fact import Fact
+from firstlight.model.place import Place
 
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
+PODS, SERVICES = ("10.244.0.0/16",), ("10.96.0.0/12",)
+"""What Talos takes, in all versions, where ``cluster.network`` or the generator says nothing."""
 DOCUMENTS = (1, 14)
 """Since this version Kubernetes' settings are documents of their own."""
 PRISM_PORT = 7445
 _GENERATES_PRISM = (1, 6)
+_FORWARDS_DNS = (1, 8)
+"""Since this version generated configs let Talos's DNS on the host answer CoreDNS."""
 
 
 class TalosField(enum.StrEnum):
@@ -27,13 +33,16 @@ class TalosField(enum.StrEnum):
     KUBE_PROXY = "network.kube_proxy"
     CORE_DNS = "network.core_dns"
     SCHEDULES = "schedules_on_control_planes"
+    PODS = "network.pods"
+    SERVICES = "network.services"
+    HOST_DNS = "host_dns"
 
 
 def cni(cluster: Cluster) -> Fact[str]:
     """Return the CNI that Talos brings: ``flannel``, ``custom`` or ``none``."""
     if cluster.network.cni:
         return _read(cluster, TalosField.CNI, cluster.network.cni)
-    if unread := _unread(cluster, "flannel"):
+    if unread := _unread(cluster, "flannel", TalosField.CNI):
         return unread
     if cluster.base is ConfigBase.GENERATED or _has(cluster, "cluster", "network"):
         return _default(cluster, "flannel", "no CNI is set", is_in_all_versions=True)
@@ -49,21 +58,93 @@ def kube_proxy(cluster: Cluster) -> Fact[bool]:
     """Return whether Talos runs kube-proxy."""
     if cluster.network.kube_proxy is not None:
         return _read(cluster, TalosField.KUBE_PROXY, cluster.network.kube_proxy)
-    return _unread(cluster, True) or _default(cluster, True, "kube-proxy is not disabled", is_in_all_versions=True)
+    return _unread(cluster, True, TalosField.KUBE_PROXY) or _default(
+        cluster, True, "kube-proxy is not disabled", is_in_all_versions=True
+    )
 
 
 def core_dns(cluster: Cluster) -> Fact[bool]:
     """Return whether Talos brings CoreDNS."""
     if cluster.network.core_dns is not None:
         return _read(cluster, TalosField.CORE_DNS, cluster.network.core_dns)
-    return _unread(cluster, True) or _default(cluster, True, "CoreDNS is not disabled", is_in_all_versions=True)
+    return _unread(cluster, True, TalosField.CORE_DNS) or _default(
+        cluster, True, "CoreDNS is not disabled", is_in_all_versions=True
+    )
+
+
+def pods(cluster: Cluster) -> Fact[tuple[str, ...]]:
+    """Return the ranges that nodes get for their pods."""
+    return _range(cluster, TalosField.PODS, cluster.network.pods, PODS)
+
+
+def services(cluster: Cluster) -> Fact[tuple[str, ...]]:
+    """Return the ranges that the API server gives services addresses of."""
+    return _range(cluster, TalosField.SERVICES, cluster.network.services, SERVICES)
+
+
+def _range(
+    cluster: Cluster, field: TalosField, given: tuple[str, ...], usual: tuple[str, ...]
+) -> Fact[tuple[str, ...]]:
+    if given:
+        return _read(cluster, field, given)
+    if unread := _unread(cluster, usual, field):
+        return unread
+    if has_documents(cluster) and cluster.base is ConfigBase.WHOLE and not _has(cluster, "cluster", "network"):
+        # Talos 1.14 makes no control plane without KubeNetworkConfig: it must be somewhere else.
+        return fact.unknown(usual, "no document says them", place=cluster.place)
+    return _default(cluster, usual, "no subnets are set", is_in_all_versions=True)
+
+
+def host_dns_for_pods(cluster: Cluster) -> Fact[bool]:
+    """Return whether CoreDNS asks Talos's DNS on the host."""
+    found: Fact[bool] | None = None
+    is_enabled = True
+    for part in cluster.parts:
+        steps = ("hostDNS",) if part.kind == "ResolverConfig" else ("machine", "features", "hostDNS")
+        if part.kind not in ("", "ResolverConfig"):
+            continue
+        for field in ("enabled", "forwardKubeDNSToHost"):
+            value = part.config.get(*steps, field)
+            place = part.config.place(*steps, field)
+            if isinstance(value, str):
+                return fact.unknown(False, f"{'.'.join(steps)}.{field} is a variable", place=place)
+            if field == "enabled":
+                is_enabled = value is not False and is_enabled
+            elif isinstance(value, bool):
+                found = fact.read(value, place)
+    if not is_enabled:
+        return fact.read(False, None)
+    if found is not None:
+        return found
+    if unread := _unread(cluster, False):
+        return unread
+    line = versions.minor(cluster.talos)
+    is_whole = cluster.base is ConfigBase.WHOLE or _has(cluster, "machine", "type")
+    if is_whole or line is None:
+        return fact.default(False, "hostDNS is not configured", place=cluster.place, is_certain=line is not None)
+    # The version for which the configs were generated first may be an earlier one.
+    why = f"configs generated for Talos {line[0]}.{line[1]}"
+    return fact.default(line >= _FORWARDS_DNS, why, place=cluster.place, is_certain=False)
+
+
+def kubelet_dns(cluster: Cluster) -> Fact[tuple[tuple[Any, Place], ...]]:
+    """Return the addresses of DNS that kubelets are told, each with its place; empty where it is Talos's tenth."""
+    found: list[tuple[Any, Place]] = []
+    for part in cluster.parts:
+        steps = ("clusterDNS",) if part.kind == "KubeletConfig" else ("machine", "kubelet", "clusterDNS")
+        value = part.config.get(*steps) if part.kind in ("", "KubeletConfig") else None
+        for number, each in enumerate(value if isinstance(value, list) else ()):
+            found.append((each, part.config.place(*steps, number)))
+    if found:
+        return fact.read(tuple(found), found[0][1])
+    return _unread(cluster, ()) or fact.default((), "the tenth address of the services", place=cluster.place)
 
 
 def schedules_on_control_planes(cluster: Cluster) -> Fact[bool]:
     """Return whether control planes take workloads."""
     if cluster.schedules_on_control_planes is not None:
         return _read(cluster, TalosField.SCHEDULES, cluster.schedules_on_control_planes)
-    if unread := _unread(cluster, False):
+    if unread := _unread(cluster, False, TalosField.SCHEDULES):
         return unread
     for part in _control_plane(cluster):
         if part.kind == "KubeNodeConfig" and cluster.base is ConfigBase.WHOLE:
@@ -78,10 +159,15 @@ def kube_prism(cluster: Cluster) -> Fact[int]:
     for part in cluster.parts:
         if part.kind == "KubePrismConfig":
             port = part.config.get("port")
+            if isinstance(port, str):
+                return fact.unknown(PRISM_PORT, "the port of KubePrism is a variable", place=part.config.place("port"))
             found = fact.read(port if isinstance(port, int) else PRISM_PORT, part.config.place("port"))
         elif not part.kind and isinstance(prism := part.config.get("machine", "features", "kubePrism"), dict):
             is_on = prism.get("enabled", found is None or found.value > 0) is not False
             port = prism.get("port", PRISM_PORT)
+            if isinstance(port, str) or isinstance(prism.get("enabled"), str):
+                place = part.config.place("machine", "features", "kubePrism")
+                return fact.unknown(PRISM_PORT, "a field of KubePrism is a variable", place=place)
             value = (port if isinstance(port, int) else PRISM_PORT) if is_on else 0
             found = fact.read(value, part.config.place("machine", "features", "kubePrism"))
     if found is not None:
@@ -98,6 +184,10 @@ _OFF = {
     TalosField.CNI: ("cluster.network.cni.name: none", "delete the document KubeFlannelCNIConfig ($patch: delete)"),
     TalosField.KUBE_PROXY: ("cluster.proxy.disabled: true", "set enabled: false in a KubeProxyConfig document"),
     TalosField.CORE_DNS: ("cluster.coreDNS.disabled: true", "set enabled: false in a KubeCoreDNSConfig document"),
+    TalosField.HOST_DNS: (
+        "machine.features.hostDNS.forwardKubeDNSToHost: false",
+        "set hostDNS.forwardKubeDNSToHost: false in the ResolverConfig document",
+    ),
 }
 _TAINT = (
     "cluster.allowSchedulingOnControlPlanes: true",
@@ -140,11 +230,15 @@ def _has(cluster: Cluster, *steps: str) -> bool:
 
 
 def _read(cluster: Cluster, field: TalosField, value: Any) -> Fact[Any]:
-    return fact.read(value, cluster.said.get(field, cluster.place))
+    doubt = cluster.doubts.get(field)
+    found = fact.read(value, cluster.said.get(field, cluster.place))
+    return dataclasses.replace(found, is_certain=False, why=doubt.why) if doubt else found
 
 
-def _unread(cluster: Cluster, guess: Any) -> Fact[Any] | None:
+def _unread(cluster: Cluster, guess: Any, field: TalosField | None = None) -> Fact[Any] | None:
     """Return why nothing can be said of what the configs do not say; None where all of them were read."""
+    if field is not None and (doubt := cluster.doubts.get(field)):
+        return fact.unknown(guess, doubt.why, place=doubt.place)
     if cluster.unread:
         first = cluster.unread[0]
         more = f" and {len(cluster.unread) - 1} more" if len(cluster.unread) > 1 else ""

@@ -20,6 +20,7 @@ from firstlight.plan import (
     network,
     plan_context,
     scheduling,
+    talos_conflicts,
     version_matrix,
 )
 from firstlight.plan.plan_context import PlanContext
@@ -88,6 +89,7 @@ def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Diagnostic]
     yield from deadlocks.deadlock_problems(known)
     yield from network.problems(known.facts)
     yield from scheduling.problems(known.facts)
+    yield from talos_conflicts.problems(known.facts)
     yield from deadlocks.webhook_problems(known.facts)
     yield from deadlocks.foundation_problems(known.facts)
     yield from deadlocks.early_problems(known)

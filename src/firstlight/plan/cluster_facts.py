@@ -1,6 +1,7 @@
 """What is known of one cluster before a run: what the repo declares, and what was rendered of it."""
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -221,10 +222,13 @@ def charts(component: Component, side: Side) -> tuple[ChartSource, ...]:
 
 
 def value(component: Component, side: Side, *path: str) -> Any:
-    """A chart's value, where the repo says it inline; None where it does not."""
+    """A chart's value, where the repo says it inline; None where it does not, or a variable stands there."""
     found: Any = None
     for chart in charts(component, side):
         for values in chart.values:
+            if is_variable_at(values.inline, path):
+                found = None
+                continue
             inner: Any = values.inline
             for step in path:
                 inner = inner.get(step) if isinstance(inner, Mapping) else None
@@ -232,10 +236,33 @@ def value(component: Component, side: Side, *path: str) -> Any:
     return found
 
 
-def has_all_values(component: Component, side: Side) -> bool:
-    """Whether every value that a chart gets is known without rendering."""
+_VARIABLE = re.compile(r"\A[^\n]*(?:\$\{[A-Za-z_]\w*\}|\{\{.*\}\}|<%.*%>)[^\n]*\Z", re.ASCII)
+"""What Flux, a template or envsubst fills in; in a text of several lines it may be the text's own."""
+_LONGEST_VARIABLE = 200
+
+
+def is_variable(value: Any) -> bool:
+    """Whether a value is a variable, or has one in it, that only a run fills in."""
+    return isinstance(value, str) and len(value) <= _LONGEST_VARIABLE and _VARIABLE.match(value) is not None
+
+
+def is_variable_at(value: Any, path: Iterable[str]) -> bool:
+    """Whether the way to a value ends, or passes, at a variable."""
+    for step in path:
+        if not isinstance(value, Mapping):
+            break
+        value = value.get(step)
+    listed = value if isinstance(value, list) else [value]
+    return any(is_variable(each) for each in listed)
+
+
+def has_all_values(component: Component, side: Side, *path: str) -> bool:
+    """Whether every value that a chart gets is known without rendering; with a path, the value there is, too."""
     return all(
-        values.inline is not None and not values.unresolved and not values.target
+        values.inline is not None
+        and not values.unresolved
+        and not values.target
+        and not (path and is_variable_at(values.inline, path))
         for chart in charts(component, side)
         for values in chart.values
     )

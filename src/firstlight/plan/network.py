@@ -44,11 +44,6 @@ def _not_judged(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
         )
 
 
-def _severity(one: Fact[Any]) -> Severity:
-    """Return how bad a problem is that rests on a fact: a default that may not hold makes a warning at most."""
-    return Severity.ERROR if one.is_certain else Severity.WARNING
-
-
 def _anywhere(cluster_facts: ClusterFacts, role: str) -> list[Component]:
     """Components of a role in GitOps alone; parts that only configure it are not meant."""
     return [each for each in cluster_facts.gitops if each.role == role and not each.part_of]
@@ -71,7 +66,8 @@ def _cni(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
         yield Diagnostic(
             code="cni-missing",
             # Where the repo has no bootstrap at all, people or another repo do it.
-            severity=_severity(cni) if cluster_facts.bootstrap else Severity.NOTE,
+            severity=Severity.ERROR if cluster_facts.bootstrap else Severity.NOTE,
+            basis=cni.basis,
             message="Talos brings no CNI and bootstrap has none: nodes never become Ready"
             if cluster_facts.bootstrap
             else "Talos brings no CNI, and the repo does not say what installs one before the engine",
@@ -84,7 +80,8 @@ def _cni(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
         other = (*mine, *later)[0]
         yield Diagnostic(
             code="cni-twice",
-            severity=_severity(cni),
+            severity=Severity.ERROR,
+            basis=cni.basis,
             message=f"Talos brings flannel beside {other.name}: two CNIs on every node",
             places=_places(cni, cluster_facts),
             evidence=(
@@ -115,7 +112,8 @@ def _proxy(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
         if replaces and proxy.value:
             yield Diagnostic(
                 code="proxy-twice",
-                severity=_severity(proxy),
+                severity=Severity.ERROR,
+                basis=proxy.basis,
                 message=f"Talos runs kube-proxy beside {cilium.name}, which replaces it: both program every Service",
                 places=_places(proxy, cluster_facts),
                 evidence=(
@@ -126,10 +124,12 @@ def _proxy(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
                 subject=cilium.name,
             )
         elif replaces is False and not proxy.value:
-            yield Diagnostic.error(
-                "proxy-missing",
-                f"Talos runs no kube-proxy and {cilium.name} does not replace it: no Service answers",
-                at=_places(proxy, cluster_facts),
+            yield Diagnostic(
+                code="proxy-missing",
+                severity=Severity.ERROR,
+                basis=proxy.basis,
+                message=f"Talos runs no kube-proxy and {cilium.name} does not replace it: no Service answers",
+                places=_places(proxy, cluster_facts),
                 evidence=(
                     _evidence(cluster_facts, proxy, "Talos is told not to run kube-proxy"),
                     Evidence("kubeProxyReplacement is not true", place, where=cilium.name),
@@ -152,7 +152,10 @@ def replaces_proxy(cluster_facts: ClusterFacts, cilium: Component) -> bool | Non
             return str(value).lower() in ("true", "strict")
     side = sides[0] if sides else Side.BOOTSTRAP
     return (
-        False if plan_cluster_facts.charts(cilium, side) and plan_cluster_facts.has_all_values(cilium, side) else None
+        False
+        if plan_cluster_facts.charts(cilium, side)
+        and plan_cluster_facts.has_all_values(cilium, side, "kubeProxyReplacement")
+        else None
     )
 
 
@@ -163,7 +166,8 @@ def _dns(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
         other = (*mine, *later)[0]
         yield Diagnostic(
             code="dns-twice",
-            severity=_severity(dns),
+            severity=Severity.ERROR,
+            basis=dns.basis,
             message=f"Talos brings its own CoreDNS beside {other.name}: both want the Service kube-dns",
             places=_places(dns, cluster_facts),
             evidence=(
@@ -182,6 +186,7 @@ def _dns(cluster_facts: ClusterFacts) -> Iterator[Diagnostic]:
         yield Diagnostic(
             code="dns-missing",
             severity=Severity.ERROR if cluster_facts.bootstrap else Severity.NOTE,
+            basis=dns.basis,
             message="Talos brings no CoreDNS and bootstrap has none: the engine finds no Git host by its name"
             if cluster_facts.bootstrap
             else "Talos brings no CoreDNS, and the repo does not say what installs one before the engine",

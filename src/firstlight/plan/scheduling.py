@@ -68,7 +68,8 @@ def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Diagno
     yield Diagnostic(
         code="pods-unschedulable",
         # What a chart tolerates by default is not known before it is rendered.
-        severity=Severity.ERROR if refused and not workers and takes.is_certain else Severity.WARNING,
+        severity=Severity.ERROR if refused and not workers else Severity.WARNING,
+        basis=takes.basis,
         message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
         evidence=(
             Evidence(

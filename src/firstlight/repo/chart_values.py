@@ -88,13 +88,19 @@ def _nested(path: Sequence[str], value: Any) -> Mapping[str, Any]:
 
 
 def find_value(given: Iterable[ValuesLayer], path: Sequence[str]) -> GivenValue | None:
-    """The value at a path, of the last layer that has it; mappings are not merged."""
+    """The value at a path, of the last layer that has it, unless it is a variable; mappings are not merged."""
     found = None
     for layer in given:
-        value = within.at(layer.value, *path)
-        if value is not None:
+        if cluster_facts.is_variable_at(layer.value, path):
+            found = None
+        elif (value := within.at(layer.value, *path)) is not None:
             found = GivenValue(value, layer.at(*path), layer, tuple(path))
     return found
+
+
+def has_variable(given: Iterable[ValuesLayer], path: Sequence[str]) -> bool:
+    """Whether a value at a path, or above it, is a variable that only a run fills in."""
+    return any(cluster_facts.is_variable_at(layer.value, path) for layer in given)
 
 
 # The charts of components: how they are called, and whether all that they are given is known.
@@ -127,9 +133,19 @@ def has_chart(component: Component, chart: str) -> bool:
 
 def are_values_known(component: Component, *sides: Side) -> bool:
     """Whether everything that its charts are given stands in the repo, so that what is not said is their default."""
+    return not unread_values(component, *sides)
+
+
+def unread_values(component: Component, *sides: Side) -> str:
+    """Why not everything is known that its charts are given; empty where it is."""
     if any(_is_around(origin) for origin in component.origins if not sides or origin.side in sides):
-        return False
-    return all(_is_known(values) for chart in charts_of(component, *sides) for values in chart.values)
+        return f"the chart around {component.name} may give it other values"
+    for chart in charts_of(component, *sides):
+        for values in chart.values:
+            if not _is_known(values):
+                what = values.unresolved or values.reference or "they are not in the repo"
+                return f"values of {component.name} at {values.place} are not known: {what}"
+    return ""
 
 
 def _is_around(origin: Origin) -> bool:

@@ -161,6 +161,18 @@ class PlatformView:
         """
         return chart_values.find_value(self._layers(component, side), path)
 
+    def knows(self, component: Component, *path: str, side: Side | None = None) -> bool:
+        """Whether a value that no file gives is really the chart's default.
+
+        Args:
+            component: Whose chart.
+            path: The way to the value.
+            side: Bootstrap's or GitOps' half; both by default.
+        """
+        sides = (side,) if side else ()
+        is_variable = chart_values.has_variable(self._layers(component, side), path)
+        return not is_variable and chart_values.are_values_known(component, *sides)
+
     def values(self, component: Component, side: Side | None = None) -> tuple[chart_values.ValuesLayer, ...]:
         """All values that the charts of a component are given, in the order in which they win."""
         return self._layers(component, side)

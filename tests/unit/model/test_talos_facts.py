@@ -32,6 +32,9 @@ class _Config:
     def text(self, *steps: str | int) -> str:
         return str(self.get(*steps) or "")
 
+    def is_conditional(self, *steps: str | int) -> bool:
+        return False
+
 
 def _cluster(*documents: Any, base: ConfigBase = ConfigBase.WHOLE, talos: str = "", **fields: Any) -> Cluster:
     parts = tuple(MachinePart(config=_Config(each)) for each in documents)

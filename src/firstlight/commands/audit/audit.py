@@ -23,7 +23,7 @@ from firstlight.commands.audit.baseline import AuditBaseline
 from firstlight.commands.audit.checks import diagnostics
 from firstlight.commands.audit.live_objects import ClusterOpeners
 from firstlight.commands.audit.rulebook import AuditRulebook
-from firstlight.model.finding import Audit, Finding
+from firstlight.model.finding import Audit, Finding, Unjudged
 from firstlight.model.platform import Platform
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
@@ -147,7 +147,9 @@ def judge(
     check(wishes, scene.platform, book)
     say("judging")
     tried = [each for each in book.rules if not wishes.rules or each in wishes.rules]
-    found, failed = _found(scene, book, tried, wishes.clusters)
+    everything, failed = _found(scene, book, tried, wishes.clusters)
+    found = [each for each in everything if each.basis.is_known]
+    unjudged = tuple(dict.fromkeys(_unjudged(each) for each in everything if not each.basis.is_known))
     never = {name for name, rule in book.rules.items() if rule.group == excuses.GROUP}
     outcome = excuses.excused(found, excuses.ignores(scene.files), today=wishes.today, never=never)
     kept, excused, said = audit_baseline.applied(
@@ -155,7 +157,6 @@ def judge(
         tried=tried, is_whole=not wishes.clusters,
     )  # fmt: skip
     said += rulebook.replaced_findings(book, tried=tried)
-    everything = (*outcome.excused, *excused)
     counted = [*found, *said]
     shown = {each.code for each in counted}
     names = wishes.clusters or tuple(each.name for each in scene.clusters)
@@ -163,7 +164,8 @@ def judge(
         repo=scene.platform.name,
         clusters=names,
         findings=tuple(rulebook.in_order([*kept, *said])),
-        excused=everything,
+        excused=(*outcome.excused, *excused),
+        unjudged=unjudged,
         matrix=matrix.matrix(scene, book, counted, tried=tried, clusters=names) if wishes.with_matrix else None,
         rules=len(tried) - len(failed),
         skipped=(
@@ -180,6 +182,10 @@ def judge(
     return AuditResult(audit=audit, scene=scene, book=book, failed=failed)
 
 
+def _unjudged(found: Finding) -> Unjudged:
+    return Unjudged(rule=found.code, why=found.basis.why, clusters=found.clusters, place=found.place)
+
+
 def _found(
     scene: PlatformView, book: AuditRulebook, tried: Iterable[str], clusters: Iterable[str]
 ) -> tuple[list[Finding], dict[str, str]]:
@@ -188,7 +194,7 @@ def _found(
     failed: dict[str, str] = {}
     for name in tried:
         try:
-            found += rulebook.findings(scene, book, only=[name], clusters=clusters)
+            found += rulebook.judged(scene, book, only=[name], clusters=clusters)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a rule may be a team's, and a repo may say anything
             failed[name] = _broken(error)
     return found, failed

@@ -106,7 +106,7 @@ def mode(scene: PlatformView, agents: CiliumAgents) -> str:
     found = said(scene, agents, "ipam", "mode")
     if asked or found:
         return asked or str(found.value if found else "")
-    return "cluster-pool" if chart_values.are_values_known(agents.component) else ""
+    return "cluster-pool" if scene.knows(agents.component, "ipam", "mode") else ""
 
 
 def is_native(scene: PlatformView, agents: CiliumAgents) -> bool:

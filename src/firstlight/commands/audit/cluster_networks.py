@@ -5,15 +5,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from firstlight.commands.audit import cilium_settings
-from firstlight.model import address_range
+from firstlight.model import address_range, fact, talos_facts
 from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
+from firstlight.model.fact import Basis, Confidence, Standing
 from firstlight.model.place import Place
-from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
 
-TALOS_PODS, TALOS_SERVICES = "10.244.0.0/16", "10.96.0.0/12"
-"""What Talos takes where a machine config says nothing."""
 _FIRST = 16
 _LONG = 2**16
 """Nodes get their ranges from the beginning of a pool on: 256 of them fill a /16 with a /24 each."""
@@ -32,6 +30,8 @@ class RangeSource:
     place: Place
     is_bound: bool = False
     """It says only within what the range lies."""
+    basis: Basis = fact.READ
+    """How it is known."""
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.spans))
@@ -78,13 +78,13 @@ def agree(one: RangeSource, other: RangeSource) -> bool:
 
 
 def _of_talos(scene: PlatformView, cluster: Cluster, what: str) -> Iterator[RangeSource]:
-    given: tuple[str, ...] = getattr(cluster.network, what)
-    found = address_range.listed(list(given))
-    if found:
-        yield RangeSource("Talos", found, cluster.said.get(f"network.{what}", cluster.place))
-    elif not given and cluster.machines:  # Of machines that others describe nobody here knows the config.
-        default = address_range.listed([TALOS_PODS if what == "pods" else TALOS_SERVICES])
-        yield RangeSource("Talos by default", default, cluster.place)
+    given = talos_facts.pods(cluster) if what == "pods" else talos_facts.services(cluster)
+    found = address_range.listed(list(given.value))
+    place = given.place or cluster.place
+    if given.is_read and found:
+        yield RangeSource("Talos", found, place, basis=given.basis)
+    elif given.is_known and found and cluster.machines:
+        yield RangeSource("Talos by default", found, place, basis=given.basis)
 
 
 def _pool(scene: PlatformView, agents: cilium_settings.CiliumAgents) -> Iterator[RangeSource]:
@@ -97,7 +97,7 @@ def _pool(scene: PlatformView, agents: cilium_settings.CiliumAgents) -> Iterator
             place = place or said.place
     if found and place:
         yield RangeSource("Cilium's pool", tuple(found), place)
-    elif place is None and chart_values.are_values_known(agents.component):
+    elif place is None and scene.knows(agents.component, "ipam", "operator", "clusterPoolIPv4PodCIDRList"):
         mode = cilium_settings.said(scene, agents, "ipam", "mode")
         at = mode.place if mode else agents.component.origins[0].place
         yield RangeSource("Cilium's pool by default", address_range.listed([cilium_settings.DEFAULT_POOL]), at)
@@ -120,7 +120,8 @@ def _settings(scene: PlatformView, cluster: Cluster, beginning: str) -> Iterator
         found = address_range.listed(value)
         if found and found not in seen:
             seen.add(found)
-            yield RangeSource(f"the setting {name}", found, _line(scene, cluster, name))
+            named = Basis(Standing.GUESS, Confidence.GUESS, f"{name} is taken for a range of the cluster by its name")
+            yield RangeSource(f"the setting {name}", found, _line(scene, cluster, name), basis=named)
 
 
 def _line(scene: PlatformView, cluster: Cluster, name: str) -> Place:

@@ -14,6 +14,15 @@ def data(audit: Audit) -> AuditData:
         "clusters": list(audit.clusters),
         "findings": [finding(each) for each in audit.findings],
         "excused": [_excused(each) for each in audit.excused],
+        "unjudged": [
+            {
+                "rule": each.rule,
+                "why": each.why,
+                "clusters": list(each.clusters),
+                "place": diagnostic_data.place(each.place),
+            }
+            for each in audit.unjudged
+        ],
         "reasons": dict(audit.reasons),
         "remedies": list(audit.remedies),
         "matrix": matrix(audit.matrix) if audit.matrix is not None else None,

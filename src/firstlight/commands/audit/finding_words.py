@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from firstlight.drawing.decision_words import number, plain
 from firstlight.model.diagnostic import Severity
+from firstlight.model.fact import Basis
 from firstlight.model.finding import FINDING_SEVERITIES, Audit, Excused, Finding, Matrix, PatternStanding
 
 MARKS = {
@@ -107,6 +108,34 @@ def unseen(audit: Audit) -> list[str]:
     named = any(each.startswith("cluster ") for each in audit.skipped)
     usual = [said for way, said in ways.items() if way not in audit.asked and not (way == "live" and named)]
     return [*(plain(each) for each in audit.skipped), *usual]
+
+
+_NAMED = 3
+"""Rules of one reason that are named before the rest is counted."""
+
+
+def unjudged(audit: Audit, *, everything: bool = False) -> list[str]:
+    """What could not be judged: a line for each reason, that of most rules first.
+
+    Args:
+        audit: The answer.
+        everything: Every rule by its name.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for each in audit.unjudged:
+        rules = by_reason.setdefault(each.why, [])
+        rules += [each.rule] if each.rule not in rules else []
+    lines = []
+    for why, rules in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+        shown = rules if everything or len(rules) <= _NAMED else rules[:_NAMED]
+        more = f" and {len(rules) - len(shown)} more" if len(rules) > len(shown) else ""
+        lines.append(f"{number(len(rules), 'rule')} ({plain(', '.join(shown))}{more}), because {plain(why)}")
+    return lines
+
+
+def basis(found: Finding) -> str:
+    """What a finding rests on; empty where everything was read."""
+    return "" if found.basis == Basis() else plain(str(found.basis))
 
 
 def broken_cells(matrix: Matrix) -> list[tuple[str, Sequence[str], Sequence[str], str]]:

@@ -33,7 +33,7 @@ def markdown(audit: Audit) -> str:
     parts = [_matrix(audit.matrix)] if audit.matrix is not None else []
     parts += [_severity(severity, audit) for severity in reversed(FINDING_SEVERITIES)]
     is_whole = True
-    for part in [*parts, _excused(audit), _unseen(audit)]:
+    for part in [*parts, _excused(audit), _unjudged(audit), _unseen(audit)]:
         is_fitting = _size([*body, *part]) + len(_MORE) + 2 <= _LARGEST
         is_whole = is_whole and is_fitting
         body += part if is_fitting else []
@@ -95,6 +95,8 @@ def _group(group: finding_words.RuleFindings, audit: Audit) -> list[str]:
         for one in each.evidence[:_EVIDENCE]:
             place = f" {_code(str(one.place))}" if one.place else ""
             lines.append(f"  - {_words(one.text)}{place}")
+        if basis := finding_words.basis(each):
+            lines.append(f"  - rests on {_words(basis)}")
         more = len(each.evidence) - _EVIDENCE
         lines += [f"  - and {more} more"] if more > 0 else []
         if each.fix and not group.fix:
@@ -122,6 +124,11 @@ def _excused(audit: Audit) -> list[str]:
         for each in audit.excused
     ]
     return _folded(f"Excused: {len(lines)}", lines)
+
+
+def _unjudged(audit: Audit) -> list[str]:
+    lines = [f"- {_words(each)}" for each in finding_words.unjudged(audit, everything=True)]
+    return _folded("Could not be judged", lines)
 
 
 def _unseen(audit: Audit) -> list[str]:

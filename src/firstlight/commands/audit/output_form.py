@@ -53,6 +53,15 @@ class MatrixData(TypedDict):
     rows: list[RowData]
 
 
+class UnjudgedData(TypedDict):
+    """Something that a rule could not judge, and why."""
+
+    rule: str
+    why: str
+    clusters: list[str]
+    place: PlaceData | None
+
+
 class AuditData(TypedDict):
     """An audit. With ``--watch`` there is one on each line."""
 
@@ -60,6 +69,7 @@ class AuditData(TypedDict):
     clusters: list[str]
     findings: list[FindingData]
     excused: list[ExcusedData]
+    unjudged: list[UnjudgedData]
     reasons: Mapping[str, str]
     remedies: list[str]
     matrix: MatrixData | None

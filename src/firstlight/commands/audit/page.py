@@ -149,6 +149,8 @@ def _finding(found: Finding, audit: Audit, *, with_fix: bool) -> Iterator[str]:
     if len(items) > _EVIDENCE:
         more = f"and {len(items) - _EVIDENCE} more"
         yield f'<details class="soft"><summary>{more}</summary><ul>{"".join(items[_EVIDENCE:])}</ul></details>'
+    if basis := finding_words.basis(found):
+        yield f'<p class="soft">Rests on {_e(basis)}</p>'
     if with_fix and found.fix:
         mark = ' <span class="badge fixable">--fix</span>' if found.edits else ""
         yield f'<p class="fix"><b>Fix</b> {_e(found.fix)}{mark}</p>'
@@ -168,6 +170,11 @@ def _excused(audit: Audit) -> Iterator[str]:
 
 def _foot(audit: Audit) -> Iterator[str]:
     yield "<footer>"
+    unjudged = finding_words.unjudged(audit, everything=True)
+    if unjudged:
+        yield "<h2>Could not be judged</h2><ul>"
+        yield from (f"<li>{_e(each)}</li>" for each in unjudged)
+        yield "</ul>"
     unseen = finding_words.unseen(audit)
     if unseen:
         yield "<h2>Not looked at</h2><ul>"

@@ -11,10 +11,14 @@ from typing import Any, Literal
 import msgspec
 
 from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.fact import Basis, Fact
 from firstlight.model.finding import FileEdit, Finding
 from firstlight.model.place import Place
 from firstlight.model.remote_url import without_credentials
 
+RestWord = Literal["attribution", "machines", "tree", "values"]
+"""``attribution``: which cluster files belong to; ``machines``: everything in the machine configs; ``tree``: everything
+that is deployed in the cluster; ``values``: all values of the component's charts."""
 SeverityWord = Literal["note", "warning", "error", "critical"]
 Scalar = str | int | float | bool | None
 _LINES = re.compile(r"(?<=\w):\d+(?::\d+)?(?![\w.]|:[\w:.])|\bline \d+")
@@ -61,6 +65,8 @@ class AuditRule(_Section, frozen=True):
     """Any of these, for a rule without a function."""
     says: str = ""
     """What a finding of ``find`` says, with {kind}, {name}, {namespace}, {path} and {value} filled in."""
+    rests: tuple[RestWord, ...] = ()
+    """What it needs to know besides what it finds; what of that is a guess or was not read makes findings milder."""
     set: Mapping[str, Any] = {}
     """Ways and the values that make it right, where that is always safe."""
     sources: tuple[str, ...] = ()
@@ -77,6 +83,7 @@ class AuditRule(_Section, frozen=True):
         edits: Iterable[FileEdit] = (),
         key: str = "",
         severity: Severity | None = None,
+        rests: Iterable[Fact[Any] | Basis] = (),
     ) -> Finding:
         """Return a finding of this rule.
 
@@ -90,6 +97,7 @@ class AuditRule(_Section, frozen=True):
             edits: The safe way to do it; none where a person has to decide.
             key: What makes it the same finding after lines have moved; the message by default.
             severity: Milder than the rule's own, where this one hurts less; a graver one is ignored.
+            rests: The facts that it needs, where they are not simply read at its place.
         """
         own = Severity(self.severity)
         return Finding(
@@ -104,6 +112,7 @@ class AuditRule(_Section, frozen=True):
             fix=without_credentials(fix or self.fix),
             edits=tuple(edits),
             key=without_credentials(key or _LINES.sub("", message)),
+            basis=Basis.of(rests),
         )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from firstlight import errors
-from firstlight.commands.audit import declarative_rules, excuses, former_checks
+from firstlight.commands.audit import declarative_rules, excuses, finding_basis, former_checks
 from firstlight.commands.audit.rule_form import AuditFile, AuditPattern, AuditRule
 from firstlight.document.mistakes import FormMistakes, parsed, short
 from firstlight.document.yaml_reader import YamlDocument
@@ -222,7 +222,21 @@ def replaced_findings(book: AuditRulebook, *, tried: Collection[str]) -> Iterato
 def findings(
     scene: PlatformView, book: AuditRulebook, *, only: Iterable[str] = (), clusters: Iterable[str] = ()
 ) -> list[Finding]:
-    """What all rules find, the worst first.
+    """What all rules find, the worst first, without what could not be judged.
+
+    Args:
+        scene: What they look at.
+        book: The rules.
+        only: Ids of rules; all by default.
+        clusters: Only findings that concern one of these, or the repo as a whole; all by default.
+    """
+    return [each for each in judged(scene, book, only=only, clusters=clusters) if each.basis.is_known]
+
+
+def judged(
+    scene: PlatformView, book: AuditRulebook, *, only: Iterable[str] = (), clusters: Iterable[str] = ()
+) -> list[Finding]:
+    """What all rules find, the worst first; what could not be judged has an unknown basis.
 
     Args:
         scene: What they look at.
@@ -249,9 +263,10 @@ def in_order(found: Iterable[Finding]) -> list[Finding]:
 def _of_rule(rule: AuditRule, check: Check, scene: PlatformView) -> Iterator[Finding]:
     """What one rule finds; the same place in several clusters is one finding."""
     merged: dict[tuple[tuple[Place, ...], str, str], Finding] = {}
-    for found in check(rule, scene):
-        if found.code != rule.id:
-            raise ValueError(f"the check of {rule.id} returned a finding of {found.code}")
+    for each in check(rule, scene):
+        if each.code != rule.id:
+            raise ValueError(f"the check of {rule.id} returned a finding of {each.code}")
+        found = finding_basis.counted(rule, each, scene)
         key = found.places, found.message, found.subject
         first = merged.get(key)
         if first is None:
@@ -259,6 +274,8 @@ def _of_rule(rule: AuditRule, check: Check, scene: PlatformView) -> Iterator[Fin
         else:
             clusters = tuple(sorted({*first.clusters, *found.clusters}))
             evidence = tuple(dict.fromkeys((*first.evidence, *found.evidence)))
+            # It is as bad as it is in the cluster where it is surest.
+            first = first if first.basis.rank <= found.basis.rank else found
             merged[key] = dataclasses.replace(first, clusters=clusters, evidence=evidence)
     yield from merged.values()
 

@@ -97,6 +97,9 @@ def _result(found: Finding, index: dict[str, int]) -> dict[str, Any]:
             "clusters": [decision_words.plain(each) for each in found.clusters],
             "component": decision_words.plain(found.subject),
             "fixable": bool(found.edits),
+            "standing": str(found.basis.standing),
+            "confidence": str(found.basis.confidence),
+            "basis": decision_words.plain(found.basis.why),
         },
     }
     if found.code in index:
@@ -152,5 +155,9 @@ def _invocation(audit: Audit) -> dict[str, Any]:
     """That it went well; what was not looked at is said beside it."""
     told = [
         {"level": "note", "message": {"text": f"not looked at: {decision_words.plain(each)}"}} for each in audit.skipped
+    ]
+    told += [
+        {"level": "note", "message": {"text": f"could not be judged: {each}"}}
+        for each in finding_words.unjudged(audit, everything=True)
     ]
     return {"executionSuccessful": True, **({"toolExecutionNotifications": told} if told else {})}

@@ -1,5 +1,6 @@
 """An audit as text: what each rule has found, the worst first, with places, evidence and what to do."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from firstlight.commands.audit import finding_words
@@ -19,20 +20,31 @@ _COLOURS = {
 }
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shown:
+    """How much is shown."""
+
+    columns: int
+    evidence: int
+    """How many of the evidence of a finding; 0 for all."""
+    with_basis: bool = False
+    """What each finding rests on, also where everything was read."""
+
+
 def text(audit: Audit, *, columns: int, everything: bool = False, colour: bool = False) -> str:
     """The whole answer.
 
     Args:
         audit: The answer.
         columns: How wide the terminal is.
-        everything: Excused findings, and all evidence, as well.
+        everything: Excused findings, all evidence, and what each finding rests on, as well.
         colour: Severities in colour.
     """
-    limit = 0 if everything else _EVIDENCE
-    parts = [_group(each, audit, columns, limit=limit, colour=colour) for each in finding_words.groups(audit)]
+    shown = _Shown(columns, 0 if everything else _EVIDENCE, everything)
+    parts = [_group(each, audit, shown, colour=colour) for each in finding_words.groups(audit)]
     parts += [_excused(audit, columns)] if everything else []
     parts += [matrix(audit.matrix, columns=columns)] if audit.matrix is not None else []
-    parts += [[counts(audit), *_ending(audit, columns)]]
+    parts += [[counts(audit), *_ending(audit, columns, everything=everything)]]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -57,7 +69,7 @@ def news(before: Audit, after: Audit, *, columns: int) -> list[str]:
             lines.append(
                 f"new    {finding_words.MARKS[each.severity]} {each.severity}   {decision_words.plain(each.code)}"
             )
-            lines += _finding(each, after, columns, limit=_EVIDENCE)
+            lines += _finding(each, after, _Shown(columns, _EVIDENCE))
     for each in before.findings:
         if _known_by(each) not in new:
             said = (
@@ -72,19 +84,20 @@ def _known_by(found: Finding) -> tuple[str, str, str]:
     return found.code, found.place.path, found.key
 
 
-def _group(group: finding_words.RuleFindings, audit: Audit, columns: int, *, limit: int, colour: bool) -> list[str]:
+def _group(group: finding_words.RuleFindings, audit: Audit, shown: _Shown, *, colour: bool) -> list[str]:
     """The rule with its reason once, then each place."""
+    columns = shown.columns
     head = f"{finding_words.MARKS[group.severity]} {group.severity}"
     head = f"\x1b[{_COLOURS[group.severity]}m{head}\x1b[0m" if colour else head
     amount = f"   {decision_words.number(len(group.findings), 'finding')}" if len(group.findings) > 1 else ""
     lines = [f"{head}   {decision_words.plain(group.rule)}{amount}"]
     lines += _labelled("why", group.why, columns)
     lines += _labelled("--fix" if group.is_fixable else "fix", group.fix, columns)
-    rows = _rows(group, audit, columns)
+    rows = [] if shown.with_basis else _rows(group, audit, columns)
     if rows:
         return [*lines, *rows]
     for each in group.findings:
-        lines += _finding(each, audit, columns, limit=limit, with_fix=not group.fix)
+        lines += _finding(each, audit, shown, with_fix=not group.fix)
     return lines
 
 
@@ -101,16 +114,20 @@ def _rows(group: finding_words.RuleFindings, audit: Audit, columns: int) -> list
     return lines if all(table.width(each) <= columns for each in lines) else []
 
 
-def _finding(
-    found: Finding, audit: Audit, columns: int, *, limit: int, with_fix: bool = True
-) -> list[str]:  # fmt: skip
+def _finding(found: Finding, audit: Audit, shown: _Shown, *, with_fix: bool = True) -> list[str]:
     """The place and the clusters, then what is said of it."""
+    columns = shown.columns
     where, place = finding_words.clusters(found, audit), decision_words.plain(str(found.place))
     lines = [f"  {place}   {where}"] if where else [f"  {place}"]
     if where and table.width(lines[0]) > columns:
         lines = [f"  {place}", *(f"{_BODY}in {each}" for each in table.wrap(where, columns - len(_BODY) - 3))]
     lines += [f"{_BODY}{each}" for each in table.wrap(decision_words.plain(found.message), columns - len(_BODY))]
-    lines += _evidence(found.evidence, columns, limit=limit)
+    lines += _evidence(found.evidence, columns, limit=shown.evidence)
+    basis = str(found.basis) if shown.with_basis else finding_words.basis(found)
+    if basis:
+        lines += [
+            f"{_BODY}{each}" for each in table.wrap(f"rests on: {decision_words.plain(basis)}", columns - len(_BODY))
+        ]
     if with_fix and found.fix:
         label = "--fix" if found.edits else "fix"
         first, *rest = table.wrap(decision_words.plain(found.fix), columns - len(_BODY) - len(label) - 2)
@@ -151,11 +168,14 @@ def _excused(audit: Audit, columns: int) -> list[str]:
     return [f"excused ({len(audit.excused)})", *lines] if lines else []
 
 
-def _ending(audit: Audit, columns: int) -> list[str]:
-    """What was not looked at, and what can be done next."""
+def _ending(audit: Audit, columns: int, *, everything: bool) -> list[str]:
+    """What could not be judged, what was not looked at, and what can be done next."""
     lines = [""]
+    for each in finding_words.unjudged(audit, everything=everything):
+        lines += _labelled("not judged" if len(lines) == 1 else "", each, columns)
+    seen = len(lines)
     for each in finding_words.unseen(audit):
-        lines += _labelled("not seen" if len(lines) == 1 else "", each, columns)
+        lines += _labelled("not seen" if len(lines) == seen else "", each, columns)
     rows = _next(audit)
     shown = [line for row in table.wrapped(rows, columns=columns - 2 - table.LABEL) for line in row] if rows else []
     lines += table.labelled("next", shown)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from firstlight.commands.decide import talos_ways
 from firstlight.commands.decide.rule_form import Scalar, When
 from firstlight.document import path_patterns
 from firstlight.model.change import Change, ChangedField, Matter
@@ -108,9 +109,11 @@ class RuleCondition:
             return False
         if not self._needs_field:
             return True
+        old_way = talos_ways.old_way(change, field) if self._paths else ""
         if field is None:
-            return False
-        if self._paths and not self._paths.fullmatch(way):
+            # Talos's documents come and go as a whole where fields did.
+            return self._is_of_ways and self._is_at("", old_way)
+        if self._paths and not self._is_at(way, old_way):
             return False
         if self._values and not any(map(self._values.fullmatch, values)):
             return False
@@ -119,6 +122,16 @@ class RuleCondition:
         if when.grows is not None and grows(field.before, field.after) is not when.grows:
             return False
         return _is_any(field.before, when.before, field) and _is_any(field.after, when.after, field)
+
+    @property
+    def _is_of_ways(self) -> bool:
+        """Whether nothing but the way to a field is asked for."""
+        when = self._when
+        is_more = when.values or when.bump or when.before or when.after or when.grows is not None
+        return bool(when.paths) and not is_more
+
+    def _is_at(self, *ways: str) -> bool:
+        return self._paths is not None and any(self._paths.fullmatch(each) for each in ways if each)
 
 
 def _is_clear(change: Change, field: ChangedField | None) -> bool:

@@ -1,11 +1,12 @@
 """What a repo declares of a cluster, by the names that the glossary uses for it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from firstlight.commands.explain.explanation import Sentence
 from firstlight.commands.inventory.text import count
 from firstlight.engines import adapters
+from firstlight.model import fact, talos_facts
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, Owner, Phase, Side
 from firstlight.model.platform import Platform
@@ -107,21 +108,28 @@ def _quorum(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
 
 
 def _control_plane_pods(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
-    if cluster.schedules_on_control_planes is not None:
-        allowed = "may" if cluster.schedules_on_control_planes else "may not"
-        yield Sentence(text=f"pods of yours {allowed} run on control planes")
+    yield from _talos(
+        cluster,
+        talos_facts.schedules_on_control_planes(cluster),
+        {True: "pods of yours may run on control planes", False: "pods of yours may not run on control planes"},
+    )
+
+
+def _talos(cluster: Cluster, known: fact.Fact[bool], words: Mapping[bool, str]) -> Iterator[Sentence]:
+    """What Talos does, of a cluster of which the repo says anything about Talos; a default with its name."""
+    if known.is_known and (cluster.machines or cluster.parts or known.is_read):
+        why = f" ({known.why})" if known.why else ""
+        yield Sentence(text=f"{words[known.value]}{why}", place=known.place)
 
 
 def _kube_proxy(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
-    if cluster.network.kube_proxy is not None:
-        runs = "runs kube-proxy" if cluster.network.kube_proxy else "is told not to run kube-proxy"
-        yield Sentence(text=f"Talos {runs}", place=cluster.said.get("network.kube_proxy"))
+    words = {True: "Talos runs kube-proxy", False: "Talos is told not to run kube-proxy"}
+    yield from _talos(cluster, talos_facts.kube_proxy(cluster), words)
 
 
 def _dns(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
-    if cluster.network.core_dns is not None:
-        brings = "brings CoreDNS itself" if cluster.network.core_dns else "is told not to bring CoreDNS"
-        yield Sentence(text=f"Talos {brings}", place=cluster.said.get("network.core_dns"))
+    words = {True: "Talos brings CoreDNS itself", False: "Talos is told not to bring CoreDNS"}
+    yield from _talos(cluster, talos_facts.core_dns(cluster), words)
     if cluster.network.dns_domain:
         yield Sentence(text=f"names end in {cluster.network.dns_domain}")
 

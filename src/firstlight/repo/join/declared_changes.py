@@ -39,7 +39,7 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
         said = {
             f"network.{field}": declaration.place("clusters", name, "network", _camel(field))
             for field, value in network.items()
-            if value
+            if value not in (None, "", ())
         }
         yield Cluster(
             name=name,
@@ -61,7 +61,13 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             schedules_on_control_planes=each.schedules_on_control_planes
             if each.schedules_on_control_planes is not UNSET
             else None,
-            said=said | {field: declaration.place("clusters", name, field) for field in _SAID if getattr(each, field)},
+            said=said
+            | {field: declaration.place("clusters", name, field) for field in _SAID if getattr(each, field)}
+            | (
+                {"schedules_on_control_planes": declaration.place("clusters", name, "schedulesOnControlPlanes")}
+                if each.schedules_on_control_planes is not UNSET
+                else {}
+            ),
         )
 
 

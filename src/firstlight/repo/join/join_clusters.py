@@ -330,8 +330,13 @@ def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Diagnost
     settings: dict[str, str] = {}
     for part in reversed(parts):
         settings |= part.settings
+    doubts = {
+        field: doubt for each in reversed(parts) for field, doubt in each.doubts.items()
+        if said.get(field) in (None, doubt.place)
+    }  # fmt: skip
     whole = Cluster(
-        name=name, place=first.place, machines=machines, network=Network(**network), settings=settings, files=files,
+        name=name, place=first.place, doubts=doubts, machines=machines, network=Network(**network),
+        settings=settings, files=files,
         base=next((each.base for each in parts if each.base is not ConfigBase.UNKNOWN), ConfigBase.UNKNOWN),
         unread=tuple(dict.fromkeys(found for each in parts for found in each.unread)),
         said=said, documents=documents, parts=tuple(part for each in parts for part in each.parts), **facts,

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.cluster import Cluster, ConfigBase, Machine, MachinePart, MachineRole, Network
+from firstlight.model.cluster import Cluster, ConfigBase, FactDoubt, Machine, MachinePart, MachineRole, Network
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.repo.reader_result import ReaderResult
@@ -32,6 +32,8 @@ _SHOWN = {
 def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration]) -> ReaderResult:
     """One cluster out of everything that declares it."""
     chosen, diagnostics = _choose(declarations)
+    doubts = {field: doubt for field, fact in chosen.items() if (doubt := _doubt(fact)) is not None}
+    chosen = {field: fact for field, fact in chosen.items() if not fact.variable}
     parts = [part for each in declarations for part in each.parts]
     machines, more = _machines(declarations, parts)
     roles = {machine.id or machine.name: machine.role for machine in machines}
@@ -50,6 +52,7 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
         network=Network(**network),
         files=tuple(Place(path) for path in sorted(files)),
         said={field: fact.place for field, fact in chosen.items()},
+        doubts=doubts,
         documents=dict(sorted(files.items())),
         talos_secrets=document_kinds.secrets_reference(tree, files),
         parts=tuple(
@@ -122,7 +125,7 @@ def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, StatedF
             if each.is_field or each.rank == winner.rank or (each.special and each.rank > winner.rank)
         }
         for meaning, other in others.items():
-            if meaning != _meaning(winner.fact):
+            if meaning != _meaning(winner.fact) and not (other.variable or winner.fact.variable):
                 message = (
                     f"{_SHOWN[field]}: {_shown(other.value)} here, {_shown(winner.fact.value)} in {chosen[field].place}"
                 )
@@ -132,6 +135,16 @@ def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, StatedF
                     )
                 )
     return chosen, diagnostics
+
+
+def _doubt(fact: StatedFact) -> FactDoubt | None:
+    """Return why a fact is not certain; None where it is."""
+    if fact.variable:
+        return FactDoubt(f"{_SHOWN[fact.field]} is {fact.variable}, which only a run tells", fact.place)
+    if fact.is_conditional:
+        why = f"a template says {_SHOWN[fact.field]} only under a condition"
+        return FactDoubt(why, fact.place, is_conditional=True)
+    return None
 
 
 def _weight(said: _Said) -> tuple[int, int, bool]:

@@ -38,6 +38,8 @@ class StatedFact:
     place: Place
     is_conditional: bool = False
     """Whether a template says it only under a condition."""
+    variable: str = ""
+    """What stands in its place, where only a run tells the value."""
 
 
 def cluster_name(config: ConfigDocument) -> tuple[str, Place] | None:
@@ -68,7 +70,7 @@ def _of(config: ConfigDocument) -> Iterator[StatedFact]:
     yield from _texts(config, "network.pods", "cluster", "network", "podSubnets")
     yield from _texts(config, "network.services", "cluster", "network", "serviceSubnets")
     yield from _text(config, "network.dns_domain", "cluster", "network", "dnsDomain")
-    yield from _text(config, "network.cni", "cluster", "network", "cni", "name")
+    yield from _cni(config)
     yield from _text(config, "network.endpoint", "cluster", "controlPlane", "endpoint")
     yield from _flag(config, "network.kube_proxy", "cluster", "proxy", "disabled", is_reversed=True)
     yield from _flag(config, "network.core_dns", "cluster", "coreDNS", "disabled", is_reversed=True)
@@ -78,6 +80,14 @@ def _of(config: ConfigDocument) -> Iterator[StatedFact]:
         yield from _version(config, "kubernetes", *steps)
     yield from _version(config, "talos", "machine", "install", "image")
     yield from vips(config, "machine", "network", "interfaces")
+
+
+def _cni(config: ConfigDocument) -> Iterator[StatedFact]:
+    steps: tuple[Step, ...] = ("cluster", "network", "cni", "name")
+    if name := config.text(*steps):
+        yield StatedFact("network.cni", name, config.place(*steps))
+    else:
+        yield from _variable(config, "network.cni", "", *steps)
 
 
 def vips(config: ConfigDocument, *steps: Step) -> Iterator[StatedFact]:
@@ -119,12 +129,24 @@ def _text(config: ConfigDocument, field: str, *steps: Step) -> Iterator[StatedFa
 def _texts(config: ConfigDocument, field: str, *steps: Step) -> Iterator[StatedFact]:
     if texts := config.texts(*steps):
         yield StatedFact(field, texts, config.place(*steps))
+    else:
+        yield from _variable(config, field, (), *steps)
+
+
+def _variable(config: ConfigDocument, field: str, nothing: Any, *steps: Step) -> Iterator[StatedFact]:
+    """A value that is said, and that only a run tells."""
+    value = config.get(*steps)
+    written = next((each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)), "")
+    if written:
+        yield StatedFact(field, nothing, config.place(*steps), variable=config.shown(written))
 
 
 def _flag(config: ConfigDocument, field: str, *steps: Step, is_reversed: bool = False) -> Iterator[StatedFact]:
     flag = config.flag(*steps)
     if flag is not None:
         yield StatedFact(field, flag is not is_reversed, config.place(*steps))
+    else:
+        yield from _variable(config, field, None, *steps)
 
 
 def _version(config: ConfigDocument, field: str, *steps: Step) -> Iterator[StatedFact]:

@@ -301,12 +301,16 @@ class ConfigDocument:
         return self.place(*steps).line in self.file.conditional
 
 
+_FILLED_IN = re.compile(r"\A[^\n]*\$\{[A-Za-z_]\w*\}[^\n]*\Z", re.ASCII)
+"""Something that envsubst or a task fills in before Talos sees it."""
+
+
 def text_of(value: Any) -> str:
     """A scalar as text; empty if it is none, or not known, or encrypted."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return ""
     text = str(value)
-    return "" if unknown_values.has_mark(text) or text.startswith("ENC[") else text
+    return "" if unknown_values.has_mark(text) or text.startswith("ENC[") or _FILLED_IN.search(text) else text
 
 
 def configs_of_document(document: YamlDocument, file: TalosFile) -> list[ConfigDocument]:

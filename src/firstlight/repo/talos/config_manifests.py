@@ -17,7 +17,7 @@ from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Sou
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.talos import config_facts, embedded_yaml
-from firstlight.repo.talos.config_files import DELETE, ConfigDocument, mapping, sequence
+from firstlight.repo.talos.config_files import DELETE, ConfigDocument, mapping, sequence, text_of
 from firstlight.repo.talos.embedded_yaml import Step
 from firstlight.repo.work_tree import WorkTree
 
@@ -151,6 +151,9 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
         return dataclasses.replace(
             listed, source=source_unknown, doubt="it is encrypted", diagnostics=tuple(diagnostics)
         )
+    if text.strip() and not text_of(text.strip()):
+        source_unknown = Unresolved(text=config.shown(text.strip()), reason="only a run fills it in")
+        return dataclasses.replace(listed, source=source_unknown, doubt=source_unknown.reason)
     contents = config.inside(text, *steps, key)
     objects, wrong = objects_in(contents)
     size = len(config.shown(text).encode(errors="replace"))

@@ -1,5 +1,6 @@
 """Kinds of Talos documents, told by their keys, and the secrets in them."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -134,7 +135,8 @@ _DOCUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "DiscoveryIdentityConfig": (("clusterSecret",),),
     "KubeAPIServerCAConfig": (("issuingCA", "key"),),
     "KubeAggregatorCAConfig": (("issuingCA", "key"),),
-    "KubeServiceAccountConfig": (("key",),),
+    "KubeServiceAccountConfig": (("issuer", "privateKey"),),
+    "KubeEtcdEncryptionConfig": (("config", "resources", "*", "providers", "*", "*", "keys", "*", "secret"),),
     "HCloudVIPConfig": (("apiToken",),),
     "WireguardConfig": (("privateKey",),),
     "RegistryAuthConfig": (("password",), ("auth",), ("identityToken",)),
@@ -164,14 +166,14 @@ def exposed_secrets(configs: Iterable[ConfigDocument]) -> Iterator[Diagnostic]:
         fields = _OF_KIND.get(kind) or _DOCUMENTS.get(kind, ())
         if is_encrypted(config.value):
             continue
-        found = [steps for steps in fields if _is_secret(_get(config.value, steps))]
+        found = [steps for steps in fields if any(map(_is_secret, _all(config.value, steps)))]
         if found:
-            listed = ", ".join(".".join(steps) for steps in found)
+            listed = ", ".join(".".join(step for step in steps if step != "*") for steps in found)
             hint = "Encrypt it with sops or keep references, and make new secrets: Git remembers these."
             yield Diagnostic.warning(
                 "talos-secrets-in-clear",
                 f"unencrypted Talos secrets in Git: {listed}",
-                at=config.place(*found[0]),
+                at=config.place(*(step for step in itertools.takewhile(lambda step: step != "*", found[0]))),
                 fix=hint,
             )
 
@@ -194,6 +196,20 @@ def _is_secret(value: Any) -> bool:
         and bool(value.strip())
         and not (value.startswith(_REFERENCES) or unknown_values.has_mark(value) or "{{" in value)
     )
+
+
+def _all(value: Any, steps: tuple[str, ...]) -> Iterator[Any]:
+    """The values at a way, of which a star is every item of a list or mapping."""
+    if not steps:
+        yield value
+        return
+    first, *rest = steps
+    if first != "*":
+        inner = [mapping(value).get(first)]
+    else:
+        inner = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else []
+    for each in inner:
+        yield from _all(each, tuple(rest))
 
 
 def _get(value: Any, steps: tuple[str, ...]) -> Any:

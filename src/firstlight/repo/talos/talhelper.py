@@ -188,6 +188,9 @@ class _Reader:
                         "talhelper-patch-not-text", message, at=self.config.place(*here), fix="Write |- before it."
                     )
                 )
+            elif entry.strip() and not config_files.text_of(entry.strip()):
+                message = f"the patch is {self.config.shown(entry.strip())}, which only a run tells"
+                self.diagnostics.append(Diagnostic.unknown("talos-template-hole", message, at=self.config.place(*here)))
             elif entry.startswith("@"):
                 yield from self.from_file(entry[1:], here, rank, role=role, machine=machine)
             else:

@@ -60,7 +60,7 @@ def _off(text: str) -> str:
         (
             "storage-own-devices",
             {"kubernetes/clusters/apps/ceph.yaml": OWN_CEPH, "kubernetes/clusters/infra/ceph.yaml": OWN_CEPH},
-            Severity.WARNING,
+            Severity.NOTE,  # Only its name says that infra serves the others.
         ),
         ("ranges-overlap", {"talos/apps/apps-1.yaml": SERVICES}, Severity.NOTE),
         (

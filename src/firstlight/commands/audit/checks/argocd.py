@@ -6,12 +6,12 @@ from firstlight.commands.audit import apply_order, stated_edits
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import sequence, text
 from firstlight.model import argocd_names
-from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
+from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
-from firstlight.model.finding import FileEdit, Finding
+from firstlight.model.finding import Finding
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
-from firstlight.repo.platform_view import AppliedObject, PlatformView
+from firstlight.repo.platform_view import PlatformView
 
 _HEALTH = "waves-without-health"
 _ROOTLESS = "argocd-waves-without-parent"
@@ -44,7 +44,10 @@ def _said(rule: AuditRule, scene: PlatformView, codes: tuple[str, ...]) -> Itera
 
 
 def waves_early(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
-    """What comes in an earlier wave than what it needs: Applications of one parent, and objects of one Application."""
+    """Applications in an earlier wave than one of the same parent that they need.
+
+    Within one sync Argo CD itself moves namespaces and CRDs before the first object that needs them.
+    """
     for cluster in scene.clusters:
         waved: dict[str, list[Waved]] = {}
         for component in scene.platform.components_of(cluster.name):
@@ -54,7 +57,6 @@ def waves_early(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         for parent, group in waved.items():
             if parent:
                 yield from _applications(rule, scene, group)
-    yield from _objects(rule, scene)
 
 
 def _applications(rule: AuditRule, scene: PlatformView, group: list[Waved]) -> Iterator[Finding]:
@@ -111,55 +113,6 @@ def _claims(scene: PlatformView, component: Component, origin: Origin) -> Eviden
     return None
 
 
-def _objects(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
-    """Objects in an earlier wave than their namespace or their kind, in one Application."""
-    for component in scene.platform.components:
-        for origin in component.origins:
-            if origin.form is SourceForm.APPLICATION and any(_wave_of(each.value) for each in origin.stated):
-                yield from _in_one(rule, component, origin)
-
-
-def _in_one(rule: AuditRule, component: Component, origin: Origin) -> Iterator[Finding]:
-    items = [
-        AppliedObject(cluster=component.cluster, component=component, origin=origin, object=each)
-        for each in origin.stated
-    ]
-    namespaces = {each.object.id.name: each for each in items if each.object.id.kind == "Namespace"}
-    kinds = {_defined(each): each for each in items if each.object.id.kind == "CustomResourceDefinition"}
-    told: set[ObjectId] = set()
-    for item in items:
-        found = item.object.id
-        for base in (namespaces.get(found.namespace), kinds.get((found.group, found.kind))):
-            if base is None or base is item or base.object.id in told or _wave(base) <= _wave(item):
-                continue
-            told.add(base.object.id)
-            yield rule.finding(
-                f"{found} is in wave {_wave(item)}, before {base.object.id} in wave {_wave(base)}",
-                at=item.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
-                clusters=(component.cluster,),
-                subject=component.name,
-                evidence=(
-                    Evidence(
-                        str(base.object.id),
-                        base.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
-                    ),
-                ),
-            )
-
-
-def _defined(item: AppliedObject) -> tuple[str, str]:
-    return text(item.value, "spec", "group"), text(item.value, "spec", "names", "kind")
-
-
-def _wave(item: AppliedObject) -> int:
-    return _wave_of(item.value)
-
-
-def _wave_of(value: object) -> int:
-    written = text(value, "metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION).strip()
-    return int(written) if written.lstrip("-").isdecimal() and len(written) < 12 else 0
-
-
 # Applications whose deletion deletes what nobody wants to lose.
 
 
@@ -173,6 +126,7 @@ _LOST = {
 
 def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Applications of the foundation, and those that bring others, that delete all they have when they are deleted."""
+    told: set[tuple[str, str]] = set()
     for component in scene.platform.components:
         for origin in component.origins:
             written = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
@@ -187,12 +141,15 @@ def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
             lost = _LOST.get(component.role) or _counted(children)
             if not lost:
                 continue
+            if set_name := text(origin.maker, "metadata", "name"):
+                if (component.cluster, set_name) not in told:
+                    told.add((component.cluster, set_name))
+                    yield _of_set(rule, scene, component, origin, cascading[0])
+                continue
             stated = stated_edits.declaring_object(scene, origin)
-            edits: tuple[FileEdit, ...] = ()
-            if not origin.maker:
-                steps = ("metadata", "finalizers")
-                whole = len(written) == len(cascading)
-                edits = stated_edits.remove_edit(stated, *steps, *(() if whole else (written.index(cascading[0]),)))
+            steps = ("metadata", "finalizers")
+            whole = len(written) == len(cascading)
+            edits = stated_edits.remove_edit(stated, *steps, *(() if whole else (written.index(cascading[0]),)))
             yield rule.finding(
                 f"Application {origin.name} has the finalizer {cascading[0]}: deleted, it deletes {lost}",
                 at=stated.at("metadata", "finalizers") if stated else origin.place,
@@ -202,6 +159,23 @@ def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
                 edits=edits,
                 severity=None if component.role in _LOST else Severity.WARNING,
             )
+
+
+def _of_set(rule: AuditRule, scene: PlatformView, component: Component, origin: Origin, finalizer: str) -> Finding:
+    """One finding for all Applications of a set; its controller adds the finalizer again where it is only left out."""
+    name = text(origin.maker, "metadata", "name")
+    stated = stated_edits.declaring_object(scene, origin)
+    return rule.finding(
+        f"ApplicationSet {name} gives its Applications the finalizer {finalizer}: "
+        f"deleted, {origin.name} and the others delete what they have applied",
+        at=stated.at("spec", "template", "metadata", "finalizers") if stated else origin.place,
+        clusters=(component.cluster,),
+        subject=component.name,
+        fix=f"Set spec.syncPolicy.preserveResourcesOnDeletion: true on ApplicationSet {name}, and take the finalizer "
+        "out of its template. Without the first, Argo CD adds the finalizer again.",
+        severity=None if component.role in _LOST else Severity.WARNING,
+        key=f"finalizer of ApplicationSet {name}",
+    )
 
 
 def _counted(children: list[Component]) -> str:

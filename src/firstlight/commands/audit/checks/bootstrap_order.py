@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from firstlight.commands.audit.bootstrap_needs import comes_after, reaches, users
@@ -10,6 +10,7 @@ from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import sequence, text
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.fact import Fact
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.plan import cluster_facts, deadlocks, well_known
@@ -41,6 +42,7 @@ def problem_finding(
         evidence=tuple(Evidence(f"{each.where} {each.text}".strip(), each.place) for each in problem.evidence),
         fix=problem.fix,
         severity=severity,
+        rests=(problem.basis,),
     )
 
 
@@ -49,24 +51,38 @@ def _declared(scene: PlatformView, cluster: str) -> Place:
     return found.place if found else Place(".")
 
 
+def _not_judged(rule: AuditRule, scene: PlatformView, of: Callable[[ClusterFacts], Fact[Any]]) -> Iterator[Finding]:
+    """That a plan could not say it, since nobody knows what Talos brings to a cluster that has a bootstrap here."""
+    for cluster in scene.clusters:
+        facts = scene.facts[cluster.name]
+        known = of(facts)
+        if facts.has_talos and facts.bootstrap and not known.is_known:
+            message = "what Talos brings is not known"
+            yield rule.finding(message, at=known.place or cluster.place, clusters=(cluster.name,), rests=(known,))
+
+
 def cni_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's flannel beside another network plugin."""
-    return plan_problems(rule, scene, "cni-twice")
+    yield from plan_problems(rule, scene, "cni-twice")
+    yield from _not_judged(rule, scene, lambda facts: facts.cni)
 
 
 def cni_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """No network plugin in bootstrap."""
-    return plan_problems(rule, scene, "cni-missing")
+    yield from plan_problems(rule, scene, "cni-missing")
+    yield from _not_judged(rule, scene, lambda facts: facts.cni)
 
 
 def dns_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's CoreDNS beside another."""
-    return plan_problems(rule, scene, "dns-twice")
+    yield from plan_problems(rule, scene, "dns-twice")
+    yield from _not_judged(rule, scene, lambda facts: facts.core_dns)
 
 
 def dns_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """No cluster DNS before the engine."""
-    return plan_problems(rule, scene, "dns-missing")
+    yield from plan_problems(rule, scene, "dns-missing")
+    yield from _not_judged(rule, scene, lambda facts: facts.core_dns)
 
 
 def unschedulable(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -77,6 +93,11 @@ def unschedulable(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 def versions_refused(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Versions that refuse each other."""
     return plan_problems(rule, scene, "version-refused")
+
+
+def fields_replaced(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+    """Old fields of Talos beside the documents that replace them."""
+    return plan_problems(rule, scene, "talos-fields-replaced")
 
 
 # What bootstrap needs and does not get in time.

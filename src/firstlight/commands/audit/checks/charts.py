@@ -149,13 +149,15 @@ def _switched_on(scene: PlatformView, component: Component, side: Side, known: C
     """What switches a chart's CRDs on; None where they are off, or values are not known."""
     if not known.switches:
         return Evidence("the chart has no switch for its CRDs")
-    if known.folder_if and platform_view.is_switched_on(scene, component, side, known.folder_if, default=False)[0]:
-        return None
+    if path := known.folder_if:
+        may_be = not scene.knows(component, *path.split("."), side=side)
+        if platform_view.is_switched_on(scene, component, side, path, default=may_be)[0]:
+            return None
     for path, default in known.switches.items():
         on, given = platform_view.is_switched_on(scene, component, side, path, default=default)
         if on and given is not None:
             return Evidence(f"{path} is true", given.place)
-        if on and chart_values.are_values_known(component, side):
+        if on and scene.knows(component, *path.split("."), side=side):
             return Evidence(f"{path} is true by default")
     return None
 

@@ -3,7 +3,8 @@
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from firstlight.commands.audit import cilium_settings, wording
 from firstlight.commands.audit.rule_form import AuditRule
@@ -12,6 +13,7 @@ from firstlight.model import talos_facts
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
 from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.fact import Fact
 from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.talos_facts import TalosField
@@ -19,16 +21,15 @@ from firstlight.model.versions import minor
 from firstlight.plan import well_known
 from firstlight.plan.well_known import DroppedCiliumFeature
 from firstlight.repo import chart_values
-from firstlight.repo.chart_values import GivenValue, are_values_known
+from firstlight.repo.chart_values import GivenValue
 from firstlight.repo.platform_view import PlatformView
 
 _MODULES = "SYS_MODULE"
-_HOST_DNS = (1, 8)
-"""Since this version Talos's DNS on the host answers CoreDNS by default."""
 _REPLACEMENT = "kube-proxy-replacement"
 """The key of Cilium's ConfigMap."""
 _INSTALLS = re.compile(r"\bkubeProxyReplacement=[\"']?(?:true|strict)\b")
 """An argument of ``cilium install`` or ``helm install``."""
+_AGENT_CAPABILITIES = ("securityContext", "capabilities", "ciliumAgent")
 
 
 def ciliums(scene: PlatformView) -> Iterator[tuple[Cluster, Component]]:
@@ -45,10 +46,24 @@ def _is_on(given: GivenValue | None) -> bool:
 
 
 def _finding(
-    rule: AuditRule, component: Component, given: GivenValue | None, message: str, *evidence: Evidence
+    rule: AuditRule,
+    component: Component,
+    given: GivenValue | None,
+    message: str,
+    *evidence: Evidence,
+    rests: Iterable[Fact[Any]] = (),
+    fix: str = "",
 ) -> Finding:
     place = given.place if given else component.origins[0].place
-    return rule.finding(message, at=place, clusters=(component.cluster,), subject=component.name, evidence=evidence)
+    return rule.finding(
+        message,
+        at=place,
+        clusters=(component.cluster,),
+        subject=component.name,
+        evidence=evidence,
+        rests=rests,
+        fix=fix,
+    )
 
 
 def proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -56,11 +71,11 @@ def proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
         proxy = talos_facts.kube_proxy(cluster)
-        if _is_on(replaces) and proxy.is_known and proxy.value:
+        if _is_on(replaces) and proxy.value:
             said_there = Evidence(f"Talos runs kube-proxy: {proxy}", proxy.place)
             message = "Talos runs kube-proxy beside Cilium, which replaces it: both program every Service"
-            found = _finding(rule, component, replaces, message, said_there)
-            yield dataclasses.replace(found, fix=talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY))
+            fix = talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY)
+            yield _finding(rule, component, replaces, message, said_there, rests=(proxy,), fix=fix)
 
     yield from _rendered_proxy_twice(rule, scene)
 
@@ -80,6 +95,7 @@ def _rendered_proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Find
                 clusters=(cluster.name,),
                 subject=component.name,
                 evidence=(Evidence(f"Talos runs kube-proxy: {proxy}", proxy.place),),
+                rests=(proxy,),
                 fix=talos_facts.how_to_turn_off(cluster, TalosField.KUBE_PROXY),
             )
             yield found
@@ -106,12 +122,12 @@ def proxy_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Neither kube-proxy nor Cilium in its place."""
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
-        is_told = replaces is not None or are_values_known(component)
-        if cluster.network.kube_proxy is False and is_told and not _is_on(replaces):
-            said = cluster.said.get("network.kube_proxy", cluster.place)
-            said_there = Evidence("cluster.proxy.disabled is true", said)
+        is_told = replaces is not None or scene.knows(component, "kubeProxyReplacement")
+        proxy = talos_facts.kube_proxy(cluster)
+        if not proxy.value and is_told and not _is_on(replaces):
+            said_there = Evidence("Talos is told not to run kube-proxy", proxy.place)
             message = "Talos runs no kube-proxy and Cilium does not replace it: no Service answers"
-            yield _finding(rule, component, replaces, message, said_there)
+            yield _finding(rule, component, replaces, message, said_there, rests=(proxy,))
 
 
 def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -121,25 +137,31 @@ def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         replaces = scene.value(component, "kubeProxyReplacement")
         prism = talos_facts.kube_prism(cluster)
         if host is None:
-            if _is_on(replaces) and are_values_known(component):
+            if _is_on(replaces) and scene.knows(component, "k8sServiceHost"):
                 message = "Cilium replaces kube-proxy and is not told where the API server is: it never starts"
                 yield _finding(rule, component, replaces, message)
             continue
         if str(host.value) not in ("localhost", "127.0.0.1", "::1"):
             continue
-        if not prism.is_known:
-            continue
         wanted = str(prism.value)
+        where = () if prism.place is None else (Evidence(f"KubePrism: {prism}", prism.place),)
         if not prism.value:
-            yield _finding(
-                rule, component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled"
-            )
-        elif port is None and are_values_known(component):
-            yield _finding(
-                rule, component, host, f"Cilium asks {host.value} without a port, and KubePrism listens on {wanted}"
-            )
+            message = f"Cilium asks {host.value} for the API server, and KubePrism is off"
+            yield _finding(rule, component, host, message, *where, rests=(prism,), fix=_prism(cluster))
+        elif port is None and scene.knows(component, "k8sServicePort"):
+            message = f"Cilium asks {host.value} without a port, and KubePrism listens on {wanted}"
+            fix = f"Set k8sServicePort: {wanted}."
+            yield _finding(rule, component, host, message, *where, rests=(prism,), fix=fix)
         elif port is not None and str(port.value) != wanted:
-            yield _finding(rule, component, port, f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}")
+            message = f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}"
+            fix = f"Set k8sServicePort: {wanted}."
+            yield _finding(rule, component, port, message, *where, rests=(prism,), fix=fix)
+
+
+def _prism(cluster: Cluster) -> str:
+    if talos_facts.has_documents(cluster):
+        return f"Add a KubePrismConfig document with port: {talos_facts.PRISM_PORT} to the machine config."
+    return "Set machine.features.kubePrism.enabled: true in the machine config."
 
 
 def cgroup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -148,12 +170,14 @@ def cgroup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         mounts = scene.value(component, "cgroup", "autoMount", "enabled")
         root = scene.value(component, "cgroup", "hostRoot")
         if mounts is not None and mounts.value is False:
-            if (root is None and are_values_known(component)) or (root is not None and root.value != "/sys/fs/cgroup"):
+            if (root is None and scene.knows(component, "cgroup", "hostRoot")) or (
+                root is not None and root.value != "/sys/fs/cgroup"
+            ):
                 message = "cgroup.hostRoot is not /sys/fs/cgroup, where Talos has it"
                 yield _finding(rule, component, root or mounts, message)
         elif _is_on(scene.value(component, "securityContext", "privileged")):
             continue  # such an agent may mount what it likes
-        elif mounts is not None or are_values_known(component):
+        elif mounts is not None or scene.knows(component, "cgroup", "autoMount", "enabled"):
             misspelt = _misspelt(scene, component)
             said = "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups"
             if misspelt is not None:
@@ -176,13 +200,13 @@ def _misspelt(scene: PlatformView, component: Component) -> GivenValue | None:
 def capabilities(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Cilium that asks for kernel modules, which Talos never lets pods load."""
     for _, component in ciliums(scene):
-        given = scene.value(component, "securityContext", "capabilities", "ciliumAgent")
+        given = scene.value(component, *_AGENT_CAPABILITIES)
         if given is not None and isinstance(given.value, list):
             if _MODULES in given.value:
                 yield _finding(rule, component, given, f"the agent asks for {_MODULES}, and Talos gives it to no pod")
         elif (
             given is None
-            and are_values_known(component)
+            and scene.knows(component, *_AGENT_CAPABILITIES)
             and not _is_on(scene.value(component, "securityContext", "privileged"))
         ):
             message = f"the agent's capabilities are the chart's own, with {_MODULES}, which Talos gives to no pod"
@@ -192,18 +216,28 @@ def capabilities(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
 def address_families(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two families on one side and one on the other."""
     for cluster, component in ciliums(scene):
-        talos = {ipaddress.ip_network(each, strict=False).version for each in cluster.network.pods if _is_range(each)}
+        pods = talos_facts.pods(cluster)
+        talos = {ipaddress.ip_network(each, strict=False).version for each in pods.value if _is_range(each)}
         six = scene.value(component, "ipv6", "enabled")
-        said = cluster.said.get("network.pods", cluster.place)
-        if not talos or (six is None and not are_values_known(component)):
+        if not talos or (six is None and not scene.knows(component, "ipv6", "enabled")):
             continue
         has_six = _is_on(six)
         if (6 in talos) != has_six:
             ours = "have an IPv6 range" if 6 in talos else "have no IPv6 range"
             theirs = "ipv6.enabled is true" if has_six else "ipv6.enabled is not true"
-            said_there = Evidence(f"podSubnets {', '.join(cluster.network.pods)}", said)
+            said_there = Evidence(f"podSubnets {', '.join(pods.value)}", pods.place)
             message = f"pods {ours} in Talos, and Cilium's {theirs}"
-            yield _finding(rule, component, six, message, said_there)
+            found = _finding(rule, component, six, message, said_there, rests=(pods,))
+            agents = cilium_settings.of(scene, cluster.name)
+            uses_nodes = agents is not None and cilium_settings.mode(scene, agents) == "kubernetes"
+            # With a pool of Cilium's own, pods get nothing of what nodes have.
+            yield (
+                found
+                if uses_nodes
+                else dataclasses.replace(
+                    found, severity=min(found.severity, Severity.WARNING, key=lambda each: each.rank)
+                )
+            )
 
 
 def _is_range(text: str) -> bool:
@@ -221,11 +255,17 @@ def host_dns(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         legacy = scene.value(component, "bpf", "hostLegacyRouting")
         if not _is_on(masquerade) or _is_on(legacy) or masquerade is None:
             continue
-        forwards, place = _forwards(cluster)
-        if forwards and _asks_host(scene, cluster):
-            evidence = [Evidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place)] if place else []
-            message = "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved"
-            yield _finding(rule, component, masquerade, message, *evidence)
+        forwards = talos_facts.host_dns_for_pods(cluster)
+        if forwards.value and _asks_host(scene, cluster) and scene.knows(component, "bpf", "hostLegacyRouting"):
+            yield _finding(
+                rule,
+                component,
+                masquerade,
+                "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved",
+                Evidence(f"CoreDNS asks Talos's DNS on the host: {forwards}", forwards.place),
+                rests=(forwards,),
+                fix=f"{talos_facts.how_to_turn_off(cluster, TalosField.HOST_DNS)} Or set bpf.hostLegacyRouting: true.",
+            )
 
 
 def _asks_host(scene: PlatformView, cluster: Cluster) -> bool:
@@ -235,7 +275,7 @@ def _asks_host(scene: PlatformView, cluster: Cluster) -> bool:
             return False
         servers = scene.value(component, "servers")
         if servers is None:
-            return are_values_known(component)
+            return scene.knows(component, "servers")
         return any(
             text(plugin, "name") == "forward" and "/etc/resolv.conf" in str(at(plugin, "parameters"))
             for server in sequence(servers.value)
@@ -243,23 +283,6 @@ def _asks_host(scene: PlatformView, cluster: Cluster) -> bool:
         )
     own = talos_facts.core_dns(cluster)
     return own.is_known and own.value is True
-
-
-def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
-    version = minor(cluster.talos)
-    # It is a default of generated configs: a whole one, which says its type itself, has what it says and no more.
-    is_whole = any(part.config.get("machine", "type") for part in cluster.parts)
-    forwards = version is not None and version >= _HOST_DNS and not is_whole
-    place: Place | None = None
-    steps = ("machine", "features", "hostDNS")
-    for part in cluster.parts:
-        for field in ("enabled", "forwardKubeDNSToHost"):
-            said = part.config.get(*steps, field)
-            if said is False:
-                return False, None
-            if said is True and field != "enabled":
-                forwards, place = True, part.config.place(*steps, field)
-    return forwards, place
 
 
 # What this version of Cilium has no more, and what its next one will not have.

@@ -8,6 +8,7 @@ from firstlight.commands.audit import storage_clusters
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.commands.audit.storage_clusters import DeviceStorage
 from firstlight.document import within
+from firstlight.model import fact
 from firstlight.model.cluster import Cluster
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
@@ -40,6 +41,8 @@ def own_devices(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                 ),
                 # Without storage there, there is nothing yet that the others could consume.
                 severity=None if any(each.kind == store.kind for each in shared) else Severity.NOTE,
+                # A storage cluster for each is as good, unless somebody says what this one is for.
+                rests=() if infra.role else (fact.guess(infra.name, f"{infra.name} serves the others by its name"),),
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit import cluster_networks
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import within
-from firstlight.model import address_range
+from firstlight.model import address_range, talos_facts
 from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
@@ -45,6 +45,8 @@ def outside_services(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                 fix=f"Write {address_range.nth(ranges[-1].spans[0], _TENTH)}, the tenth address of the services.",
                 # Kubelets may send pods to somebody outside of the cluster; nobody serves DNS in a range of pods.
                 severity=None if component or among else Severity.WARNING,
+                # One that is certain is enough, if all others agree.
+                rests=(min((each.basis for each in ranges), key=lambda basis: basis.rank),),
             )
 
 
@@ -79,12 +81,11 @@ def _served(scene: PlatformView, component: Component) -> tuple[AddressRange, Pl
 
 
 def _kubelets(cluster: Cluster) -> Iterator[tuple[AddressRange, Place]]:
-    for part in cluster.parts:
-        for number, each in enumerate(within.sequence(part.config.get("machine", "kubelet", "clusterDNS"))):
-            address = address_range.address(each)
-            # A cache on each node answers at a link-local address.
-            if address and not (_LINK_LOCAL and _LINK_LOCAL.covers(address)) and not str(address).startswith("127."):
-                yield address, part.config.place("machine", "kubelet", "clusterDNS", number)
+    for each, place in talos_facts.kubelet_dns(cluster).value:
+        address = address_range.address(each)
+        # A cache on each node answers at a link-local address.
+        if address and not (_LINK_LOCAL and _LINK_LOCAL.covers(address)) and not str(address).startswith("127."):
+            yield address, place
 
 
 def _written(scene: PlatformView, cluster: Cluster, address: AddressRange, place: Place) -> Place:
@@ -109,10 +110,10 @@ def differs(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         if not ranges or not ranges[0].who.startswith("Talos"):
             continue
         told = {str(address): place for address, place in _kubelets(cluster)}
-        by_default = not any(
-            within.sequence(part.config.get("machine", "kubelet", "clusterDNS")) for part in cluster.parts
-        )
-        if by_default:
+        dns = talos_facts.kubelet_dns(cluster)
+        if dns.value and not all(address_range.address(each) for each, _ in dns.value):
+            continue  # One of them is a variable.
+        if not dns.value:
             told = {address_range.nth(each, _TENTH): ranges[0].place for each in ranges[0].spans}
         for who, address, place, component in _serving(scene, cluster):
             # What lies outside of the range is said by the rule on it.
@@ -128,5 +129,12 @@ def differs(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     Evidence(f"{who}: {address}", place),
                     *(Evidence(f"kubelets: {each}", at) for each, at in told.items()),
                 ),
-                fix=f"Write {asked} as service.clusterIP, or {address} as machine.kubelet.clusterDNS.",
+                fix=f"Write {asked} as service.clusterIP, or {address} as {_field(cluster)}.",
+                rests=(ranges[0].basis, dns),
             )
+
+
+def _field(cluster: Cluster) -> str:
+    """Where the machine config says the address."""
+    is_document = talos_facts.has_documents(cluster)
+    return "clusterDNS of the KubeletConfig document" if is_document else "machine.kubelet.clusterDNS"

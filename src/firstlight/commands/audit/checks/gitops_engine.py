@@ -227,7 +227,7 @@ def _short(
     rule: AuditRule, scene: PlatformView, component: Component, value: Any, place: Place, edits: tuple[FileEdit, ...]
 ) -> Iterator[Finding]:
     """A ref without its beginning; the edits write that of a branch, and count where the repo says that it is one."""
-    if not isinstance(value, str) or not value or value.startswith("refs/") or "$" in value:
+    if not isinstance(value, str) or not value or value.startswith("refs/") or "$" in value or "{{" in value:
         return
     cluster = scene.platform.cluster(component.cluster)
     is_branch = cluster is not None and cluster.branch == value

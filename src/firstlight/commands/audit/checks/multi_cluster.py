@@ -135,7 +135,8 @@ def mesh_unidentified(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]
     for member in cluster_mesh.members(scene):
         for field, default in (("name", "default"), ("id", "0")):
             said = cilium_settings.said(scene, member.agents, "cluster", field)
-            if said is None or str(said.value) in ("", default):
+            is_absent = said is None and scene.knows(member.component, "cluster", field)
+            if is_absent or (said is not None and str(said.value) in ("", default)):
                 yield rule.finding(
                     f"a cluster of the mesh has no cluster.{field}",
                     at=said.place if said else member.place,
@@ -173,7 +174,10 @@ def mesh_own_authorities(rule: AuditRule, scene: PlatformView) -> Iterator[Findi
 # Whether clusters can be told apart.
 
 
-_IDENTITY = (("cluster", "id"), ("cluster", "secret"), ("cluster", "token"), ("machine", "token"))
+_IDENTITY = (
+    ("", ("cluster", "id")), ("", ("cluster", "secret")), ("", ("cluster", "token")), ("", ("machine", "token")),
+    ("DiscoveryIdentityConfig", ("clusterID",)), ("DiscoveryIdentityConfig", ("clusterSecret",)),
+)  # fmt: skip
 """What Talos's machines know each other by."""
 
 
@@ -196,6 +200,8 @@ def shared_ids(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     clusters=(cluster, other),
                     subject=component,
                     evidence=(there, here),
+                    # Clusters that are in no mesh never meet.
+                    severity=None if {other, cluster} <= mesh else Severity.NOTE,
                 )
 
 
@@ -215,12 +221,12 @@ def _said(scene: PlatformView, field: str) -> Iterator[tuple[str, str, str, Plac
 
 def shared_identity(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two clusters whose machines have one identity: Talos takes them for members of one cluster."""
-    seen: dict[tuple[tuple[str, str], str], tuple[Cluster, Place]] = {}
+    seen: dict[tuple[tuple[str, ...], str], tuple[Cluster, Place]] = {}
     found: dict[tuple[str, str], list[tuple[str, Place, Place]]] = {}
     for cluster in scene.clusters:
         for part in cluster.parts:
-            for steps in _IDENTITY:
-                value = part.config.text(*steps)
+            for kind, steps in _IDENTITY:
+                value = part.config.text(*steps) if part.kind == kind else ""
                 # What a run fills in may differ.
                 if not value or any(mark in value for mark in ("${", "{{", "<")):
                     continue

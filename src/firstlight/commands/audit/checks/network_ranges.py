@@ -8,6 +8,7 @@ from firstlight.commands.audit.cluster_networks import RangeSource
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import within
 from firstlight.model import address_range
+from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
@@ -50,6 +51,8 @@ def _contradicted(rule: AuditRule, cluster: Cluster, sources: list[RangeSource],
             clusters=(cluster.name,),
             evidence=_evidence(cluster.name, (first, *against)),
             key=f"{what} {cluster.name}",
+            # One that contradicts for certain is enough.
+            rests=(first.basis, min((each.basis for each in against), key=lambda basis: basis.rank)),
         )
 
 
@@ -98,6 +101,7 @@ def _live_pods(rule: AuditRule, scene: PlatformView, cluster: Cluster, sources: 
             at=first.place,
             clusters=(cluster.name,),
             evidence=(*_evidence(cluster.name, (first,)), *shown),
+            rests=(first.basis,),
             fix="Declare the range that the nodes have: a node keeps its range until it is made anew.",
         )
 
@@ -122,6 +126,7 @@ def _live_services(
                     *_evidence(cluster.name, (first,)),
                     Evidence(f"Service default/kubernetes {outside[0]}", Place(cluster.name)),
                 ),
+                rests=(first.basis,),
             )
 
 
@@ -164,6 +169,7 @@ def _shared(
             at=first.place,
             clusters=(cluster,),
             evidence=_evidence(cluster, (first, second)),
+            rests=(first.basis, second.basis),
         )
 
 
@@ -186,6 +192,7 @@ def _on_machines(
             clusters=(cluster,),
             evidence=_evidence(cluster, (source, *taken)),
             severity=severity,
+            rests=(source.basis,),
         )
 
 
@@ -225,6 +232,7 @@ def _between(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     clusters=(one.name, two.name),
                     evidence=(*_evidence(one.name, (first,)), *_evidence(two.name, (second,))),
                     severity=severity,
+                    rests=(first.basis, second.basis),
                 )
 
 
@@ -254,6 +262,7 @@ def native_routing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                 missing.append((other.cluster, pods))
         if missing:
             said_others = ", ".join(f"{pods} of {name}" for name, pods in missing)
+            is_connected = member.has_server and any(each.is_told for each in mesh)
             yield rule.finding(
                 f"ipv4NativeRoutingCIDR {own[0]} does not cover the pods of the mesh: {said_others}",
                 at=said.place,
@@ -263,7 +272,32 @@ def native_routing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     Evidence(f"{member.cluster}: ipv4NativeRoutingCIDR {own[0]}", said.place),
                     *(each for name, pods in missing for each in _evidence(name, (pods,))),
                 ),
+                rests=(min((pods.basis for _, pods in missing), key=lambda basis: basis.rank),),
+                fix=_wider(scene, [*own, *(each for _, pods in missing for each in pods.spans)]),
+                # As long as nothing connects the clusters, no packet goes from one to the other.
+                severity=None if is_connected else Severity.WARNING,
             )
+
+
+def _wider(scene: PlatformView, spans: list[AddressRange]) -> str:
+    """The smallest range that has all of these, if it has no address of a machine or a load balancer."""
+    wide = address_range.together(spans)
+    if wide is None:
+        return ""
+    taken = [each for cluster in scene.clusters for each in _machines(cluster)]
+    taken += [
+        RangeSource(f"the pool {each.name}", (block,), each.place)
+        for cluster in scene.clusters
+        for each in address_pools.pools(scene, cluster.name)
+        for block in each.blocks
+    ]
+    inside = next((each for each in taken if next(address_range.overlapping((wide,), each.spans), None)), None)
+    if inside is not None:
+        return (
+            f"No range covers all of them and leaves out {inside.who} ({inside}), which has to be masqueraded. "
+            "Give pods of all clusters ranges side by side, or set ipMasqAgent with a list of ranges."
+        )
+    return f"Write {wide} as ipv4NativeRoutingCIDR in every cluster of the mesh."
 
 
 def _masquerades(scene: PlatformView, agents: cilium_settings.CiliumAgents) -> bool:
@@ -271,6 +305,8 @@ def _masquerades(scene: PlatformView, agents: cilium_settings.CiliumAgents) -> b
     masquerade = cilium_settings.said(scene, agents, "enableIPv4Masquerade")
     listed_ones = cilium_settings.said(scene, agents, "ipMasqAgent", "enabled")
     is_off = masquerade is not None and str(masquerade.value).lower() == "false"
+    if masquerade is None and not scene.knows(agents.component, "enableIPv4Masquerade"):
+        return False
     return not is_off and not (listed_ones is not None and cilium_settings.is_on(listed_ones.value))
 
 

@@ -21,6 +21,7 @@ from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 _KEPT = ("Prune=false", "Prune=confirm")
 _CNI_WORKLOADS = ("apps/DaemonSet", flux_names.HELM_RELEASE_GROUP_KIND)
+_PERMANENT = ("default", "kube-public", "kube-system")
 _SHOWN = 8
 _CRD_PATH = re.compile(
     r"/(?:[\w.-]*[-_.])?crds?(?:[-_.][\w.-]*)?/|/gateway-api/releases/download/[^/]+/[\w-]+-install\.yaml"
@@ -181,7 +182,8 @@ def namespaces(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Namespaces that are pruned, and with them the data of others."""
     data = _data(scene)
     for item in scene.of_kind("/Namespace"):
-        if not _is_pruned(item.origin, item.object):
+        # The API server deletes none of its own.
+        if item.object.id.name in _PERMANENT or not _is_pruned(item.origin, item.object):
             continue
         others = [
             each

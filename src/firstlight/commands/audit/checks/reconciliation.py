@@ -70,13 +70,21 @@ def _unhealed(
     verb = "have" if name else "has"
     stated = stated_edits.declaring_object(scene, origin)
     steps = (*(("spec", "template") if name else ()), "spec", "syncPolicy", *(() if is_manual else ("automated",)))
-    said = "no syncPolicy.automated: only a person syncs" if is_manual else "no selfHeal"
+    # Somebody who writes false has thought of it.
+    is_meant = at(origin.definition, "spec", "syncPolicy", "automated", "selfHeal") is False
+    said = (
+        "no syncPolicy.automated: only a person syncs"
+        if is_manual
+        else "selfHeal: false"
+        if is_meant
+        else "no selfHeal"
+    )
     return rule.finding(
         f"{who} {verb} {said}",
         at=stated.at(*steps) if stated else origin.place,
         clusters=(component.cluster,),
         subject="" if name else component.name,
-        severity=Severity.NOTE if is_manual else None,
+        severity=Severity.NOTE if is_manual or is_meant else None,
     )
 
 

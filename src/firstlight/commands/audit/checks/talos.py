@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, sequence
-from firstlight.model.cluster import Cluster
+from firstlight.model import fact
+from firstlight.model.cluster import Cluster, ConfigBase
 from firstlight.model.component import Component, Origin, Owner, Side, SourceForm
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import Finding
@@ -42,7 +43,31 @@ def wiping(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     "machine.install.wipe is true: whoever installs the machine anew loses what the disk holds",
                     at=part.config.place(*steps),
                     clusters=(cluster.name,),
+                    fix="Set machine.install.wipe: false once the machine is installed.",
                 )
+        yield from _unattended(rule, cluster)
+
+
+def _unattended(rule: AuditRule, cluster: Cluster) -> Iterator[Finding]:
+    """The document of Talos 1.14 that installs; without ``wipe`` it wipes, unless another part says otherwise."""
+    parts = [each for each in cluster.parts if each.kind == "UnattendedInstallConfig"]
+    steps = ("provisioning", "wipe")
+    told = [each for each in parts if each.config.get(*steps) is not None]
+    for part in told or parts[:1]:
+        if part.config.get(*steps) not in (None, True):
+            continue
+        whole = cluster.base is ConfigBase.WHOLE and not cluster.unread
+        default = fact.default(True, "UnattendedInstallConfig wipes unless it is told not to", is_certain=True)
+        # What is patched may say it already: generated configs do.
+        known = default if whole else fact.unknown(True, "the document may be a part of a generated one")
+        said = "is true" if told else "is not said, and true by default"
+        yield rule.finding(
+            f"provisioning.wipe of UnattendedInstallConfig {said}: a new installation loses what the disk holds",
+            at=part.config.place(*steps),
+            clusters=(cluster.name,),
+            fix="Set provisioning.wipe: false once the machine is installed.",
+            rests=() if told else (known,),
+        )
 
 
 def unconfigured_extensions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
