@@ -150,6 +150,12 @@ class EngineAdapter:
     """Without these it brings only parts of it."""
     part_of: str
     """The value of the label by which its workloads are known."""
+    namespace: str = ""
+    """Where it runs, if that is fixed."""
+    charts: frozenset[str] = frozenset()
+    """Charts of its controllers, or of what keeps them; without a release of one of them it is uninstalled."""
+    instance_kind: str = ""
+    """The kind whose object is the installation itself."""
     workload_kinds: tuple[str, ...]
     check_command: str = ""
     """Checks its workloads."""

@@ -156,8 +156,8 @@ def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
     if known.engines or not known.facts.gitops:
         return
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
-    # Of a cluster whose machines and bootstrap are elsewhere, its engine may be, too.
-    is_elsewhere = not (known.facts.bootstrap or cluster.machines or cluster.omni_template or cluster.files)
+    # Of a cluster whose machines are elsewhere, the installation of its engine may be, too.
+    is_elsewhere = not (cluster.machines or cluster.omni_template or cluster.files)
     yield Diagnostic(
         code="bootstrap-without-engine",
         severity=Severity.WARNING if is_elsewhere else Severity.ERROR,

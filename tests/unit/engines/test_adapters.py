@@ -147,7 +147,7 @@ def test_a_second_owner_is_a_copy_of_another_directory(engine: Engine) -> None:
 
 
 SOURCE = Path(__file__).parents[3] / "src" / "firstlight"
-OUTSIDE = {"repo/scripts/commands/flux_commands.py": 1}
+OUTSIDE = {"repo/scripts/commands/flux_commands.py": 1, "repo/tofu/tofu_resources.py": 1}
 """Readers outside of the packages of an engine, and how often they name it."""
 
 

@@ -144,6 +144,7 @@ OTHERS = {
     "drawing/decision_words.py": "which words of a text are set apart",
     "commands/doctor/rules/deletions.py": "versions of an API",
     "commands/decide/git_names.py": "what is not the name of a branch",
+    "commands/audit/checks/moving_sources.py": "ranges without an upper end",
     "commands/decide/phrases.py": "numbers in a question",
     "commands/node/kubernetes_upgrade.py": "versions of an API",
     "engines/flux/features.py": "ranges of Flux's version, and feature gates",

@@ -249,6 +249,7 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic], *, columns: int, everyth
             groups[each.code].append(each)
         is_cut = False
         for code in sorted(groups, key=lambda code: (_reach(code), -len(groups[code]), code)):
+            groups[code].sort(key=lambda each: each.place)
             few = groups[code] if everything or len(groups[code]) <= _FEW else groups[code][:1]
             for each in few:
                 lines += _wrapped(f"{each.place}: {each.message}", "  ", columns)

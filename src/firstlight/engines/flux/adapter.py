@@ -227,6 +227,10 @@ FLUX = EngineAdapter(
     needed_controllers=(flux_names.SOURCE_CONTROLLER, flux_names.KUSTOMIZE_CONTROLLER),
     useful_controllers=(flux_names.HELM_CONTROLLER,),
     part_of=flux_names.PART_OF,
+    namespace=flux_names.FLUX_SYSTEM,
+    # Not the operator's: without it the controllers go on, and bring it back.
+    charts=frozenset({flux_names.INSTANCE_CHART, "flux2"}),
+    instance_kind=flux_names.FLUX_INSTANCE,
     workload_kinds=("Deployment",),
     check_command="flux check",
     list_command="flux get all -A",

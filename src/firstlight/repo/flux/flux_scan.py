@@ -202,7 +202,8 @@ def stated_roots(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> l
             if known is None:
                 found[one.path] = one
             else:
-                if one.path in assumed:
+                # A path that is given without the place that says so adds nothing to what is known.
+                if one.path in assumed and one.place != Place(one.path):
                     assumed.remove(one.path)
                     known = dataclasses.replace(known, manifests=one.manifests, why=one.why)
                 found[one.path] = dataclasses.replace(

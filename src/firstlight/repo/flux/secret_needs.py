@@ -87,7 +87,7 @@ def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
             place, why = manifest.at("spec", "secretRef"), f"token of Receiver {called(manifest)}"
             yield SecretNeed(name=name, namespace=manifest.id.namespace, keys=("token",), place=place, why=why)
         return
-    if (manifest.id.kind, manifest.id.name) == ("Deployment", "kustomize-controller"):
+    if (manifest.id.kind, manifest.id.name) == ("Deployment", flux_names.KUSTOMIZE_CONTROLLER):
         yield from _global_keys(at(manifest.value, "spec", "template", "spec", "containers"), manifest, "spec")
     if manifest.id.kind not in _STORES or manifest.id.group != "external-secrets.io":
         return

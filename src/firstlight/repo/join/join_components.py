@@ -271,7 +271,7 @@ def _phase(origin: Origin) -> Phase:
 def _why(first: Origin, side: Side, about: well_known_components.WellKnownComponent | None) -> str:
     if side != Side.GITOPS and _phase(first) == Phase.CRDS:
         return "kinds must be served before anything uses them"
-    return about.why if about and side != Side.GITOPS else ""
+    return about.why if about and (side != Side.GITOPS or _phase(first) != Phase.GITOPS) else ""
 
 
 def _configured(components: Mapping[str, Component]) -> dict[str, Component]:

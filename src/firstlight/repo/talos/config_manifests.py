@@ -151,8 +151,9 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
         return dataclasses.replace(
             listed, source=source_unknown, doubt="it is encrypted", diagnostics=tuple(diagnostics)
         )
-    if text.strip() and not text_of(text.strip()):
-        source_unknown = Unresolved(text=config.shown(text.strip()), reason="only a run fills it in")
+    # Of several lines most are known; a single one may stand for all of them.
+    if (line := text.strip()) and "\n" not in line and not text_of(line):
+        source_unknown = Unresolved(text=config.shown(line), reason="only a run fills it in")
         return dataclasses.replace(listed, source=source_unknown, doubt=source_unknown.reason)
     contents = config.inside(text, *steps, key)
     objects, wrong = objects_in(contents)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component
+from firstlight.model.component import Certainty, Component
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.repo import platform_reader
@@ -119,7 +119,9 @@ def cluster(each: Cluster) -> Cluster:
 
 
 def component(each: Component) -> Component:
-    return dataclasses.replace(each, needs=tuple(sorted(each.needs)))
+    """What it is: whose it is may be a guess before, and is declared afterwards."""
+    origins = tuple(dataclasses.replace(origin, doubt="", certainty=Certainty.DECLARED) for origin in each.origins)
+    return dataclasses.replace(each, needs=tuple(sorted(each.needs)), origins=origins)
 
 
 HEAD = "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {name: home}\nclusters:\n  home: {path: flux}\n"

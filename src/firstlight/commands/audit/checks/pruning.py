@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from firstlight.commands.audit import stated_edits, wording
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.engines import adapters
+from firstlight.engines.adapter import EngineAdapter
 from firstlight.model import argocd_names, flux_names
-from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm, Stated
 from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import FileEdit, Finding
@@ -31,8 +32,6 @@ _COMPONENTS = "gotk-components.yaml"
 """The file into which the flux command writes Flux itself."""
 _RESOURCE_POLICY = re.compile(r"helm\.sh/resource-policy: ?keep")
 _ENGINE_KINDS = ("/Namespace", flux_names.FLUX_INSTANCE_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
-_FLUX_CHARTS = frozenset({flux_names.INSTANCE_CHART, "flux2"})
-"""Not the operator's: without it the controllers go on, and bring it back."""
 
 
 def definitions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
@@ -108,7 +107,7 @@ def _mentions_guard(value: object) -> bool:
 
 def engine(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What the engine of a cluster consists of, where the engine itself would prune it."""
-    engines = {each.name: each.engine for each in scene.clusters}
+    engines = {each.name: adapters.ADAPTERS[each.engine] for each in scene.clusters if each.engine is not None}
     seen: set[tuple[str, ObjectId]] = set()
     for item in scene.of_kind(*_ENGINE_KINDS):
         found = item.object.id
@@ -143,10 +142,12 @@ _LOST_WITH = {
 }
 
 
-def _is_engine(scene: PlatformView, item: AppliedObject, running: Engine | None) -> bool:
+def _is_engine(scene: PlatformView, item: AppliedObject, running: EngineAdapter | None) -> bool:
     """Whether an object is the engine of this cluster, and not one that it brings for others."""
     found = item.object.id
-    if running is Engine.FLUX and found.kind == flux_names.HELM_RELEASE:
+    if running is None:
+        return False
+    if found.kind == flux_names.HELM_RELEASE:
         if wording.mentions(mapping(item.value, "spec", "values"), _RESOURCE_POLICY):
             return False  # Helm leaves it where it is
         # Also where the release is a half of what bootstrap installs first.
@@ -158,17 +159,17 @@ def _is_engine(scene: PlatformView, item: AppliedObject, running: Engine | None)
             for each in cluster_facts.sources(origin)
             if isinstance(each, ChartSource)
         ]
-        return any(each in _FLUX_CHARTS for each in charts)
-    if running is Engine.FLUX and found.kind == flux_names.FLUX_INSTANCE:
+        return any(each in running.charts for each in charts)
+    if found.kind == running.instance_kind:
         return True
-    if found.kind != "Namespace" or running is None:
+    if found.kind != "Namespace":
         return False
-    # What the flux command writes stands so in every repo, and goes only with Flux itself.
-    is_part = mapping(item.value, "metadata", "labels").get("app.kubernetes.io/part-of") == flux_names.PART_OF
+    # What the engine's own installation consists of stands so in every repo, and goes only with the engine itself.
+    is_part = mapping(item.value, "metadata", "labels").get("app.kubernetes.io/part-of") == running.part_of
     if is_part or posixpath.basename(item.object.place.path) == _COMPONENTS:
         return False
-    if running is Engine.FLUX:
-        return found.name == flux_names.FLUX_SYSTEM
+    if running.namespace:
+        return found.name == running.namespace
     homes = {
         origin.namespace
         for component in scene.platform.components_of(item.cluster)

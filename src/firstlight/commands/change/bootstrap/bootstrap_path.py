@@ -31,6 +31,7 @@ from firstlight.plan import selection
 ELSEWHERE = {
     "talos-upgrade": "machines get another Talos by: firstlight node upgrade",
     "kubernetes-upgrade": "Kubernetes gets another version by: firstlight node upgrade",
+    "operator-upgrade": "a controller upgrades the machines once it is merged: see firstlight decide",
     "node-add": "a machine joins by: firstlight node add",
     "node-remove": "a machine leaves by: firstlight node remove",
     "authorities": "keys are rotated by talosctl rotate-ca: see firstlight decide",
