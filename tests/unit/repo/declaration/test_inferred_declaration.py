@@ -1,7 +1,6 @@
 """What init writes: read again, it is the same platform; run again, it is the same file."""
 
 import dataclasses
-import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from firstlight.repo import platform_reader
 from firstlight.repo.declaration import declaration_form, inferred_declaration
 from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.work_tree import WorkTree
+from tests import others
 
 TOP = Path(__file__).parents[4]
 OWN = sorted(
@@ -21,21 +21,8 @@ OWN = sorted(
     for each in (TOP / "tests" / "scenarios" / "platform").glob("*/repo")
     if not (each / declaration_form.FILE).exists()
 )
-SHARED = [Path(each) for each in os.environ.get("FIRSTLIGHT_REPOS", str(TOP.parent / "shared")).split(":")]
-"""Where repos of others may be, in ``corpus`` and ``strangers``; nothing of them is part of the project."""
-OTHERS = sorted(
-    each
-    for top in SHARED
-    for folder in ("corpus", "strangers")
-    if (top / folder).is_dir()
-    for each in (top / folder).iterdir()
-    if each.is_dir()
-)
-NO_OTHERS = pytest.param(
-    None, marks=pytest.mark.skip(f"no repos of others in {', '.join(map(str, SHARED))}; set FIRSTLIGHT_REPOS")
-)
 REPOS = [*(pytest.param(each, id=each.parent.name) for each in OWN)]
-MORE = [*(pytest.param(each, id=f"other-{number}") for number, each in enumerate(OTHERS, 1))] or [NO_OTHERS]
+MORE = others.EACH
 
 
 @pytest.mark.parametrize("repo", REPOS + MORE)
