@@ -130,10 +130,7 @@ class TaskfileReader:
         path = self._locate(here, target)
         if path is None:
             if not spec.get("optional"):
-                hint = self._alike(here, target) or "Task fails here; say optional: true if that is meant."
-                self.diagnostics.append(
-                    Diagnostic.error("taskfile-missing", f"there is no Taskfile {written}", at=place, fix=hint)
-                )
+                self.diagnostics.append(self._missing(here, target, written, place))
             return
         self.included.add(path)
         self._left -= 1
@@ -162,12 +159,16 @@ class TaskfileReader:
         candidates = [posixpath.normpath(f"{joined}/{name}") for name in NAMES]
         return next((each for each in candidates if self._tree.is_file(each)), None)
 
-    def _alike(self, here: str, target: str) -> str:
-        """What to write where only the case of letters differs, which some file systems do not tell apart."""
+    def _missing(self, here: str, target: str, written: str, place: Place) -> Diagnostic:
+        """Where only the case of letters differs, it works on file systems that do not tell it apart."""
         joined = (work_tree.join(here, target) or "").lower()
         names = {joined, *(posixpath.normpath(f"{joined}/{name}").lower() for name in NAMES)}
         found = next((each for each in self._tree.files if joined and each.lower() in names), "")
-        return f"Write {found}: names that differ in case are different files on Linux." if found else ""
+        if found:
+            message = f"the Taskfile is called {found}, not {written}: only file systems that ignore case find it"
+            return Diagnostic.warning("taskfile-missing", message, at=place, fix=f"Write {found}.")
+        fix = "Task fails here; say optional: true if that is meant."
+        return Diagnostic.error("taskfile-missing", f"there is no Taskfile {written}", at=place, fix=fix)
 
 
 def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:

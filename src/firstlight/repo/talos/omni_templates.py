@@ -4,6 +4,7 @@ The strict reader of ``repo.omni`` is the judge: everything it refuses is an err
 the plain documents, so that a mistake in one place hides nothing in another.
 """
 
+import dataclasses
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import OMNI_TEMPLATE, Machine, MachineRole
 from firstlight.model.component import SourceForm
-from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Embedded, Source, Unresolved
 from firstlight.repo import work_tree
@@ -25,6 +26,8 @@ from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, mappin
 from firstlight.repo.talos.config_manifests import ListedManifest
 from firstlight.repo.talos.embedded_yaml import Step
 from firstlight.repo.work_tree import WorkTree
+
+_MISSING = "talos-file-missing"
 
 _ROLES = {"ControlPlane": MachineRole.CONTROL_PLANE, "Workers": MachineRole.WORKER}
 
@@ -82,8 +85,11 @@ class _Reader:
             return
         said = {(each.place.path, each.place.line) for each in self.tree.diagnostics}
         for problem in omni_parser.problems(text, self.file.path, files=self.named):
-            if (problem.place.path, problem.place.line) not in said:  # that it is no YAML is known already
-                self.diagnostics.append(problem)
+            if (problem.place.path, problem.place.line) in said:  # that it is not YAML is known already
+                continue
+            if problem.code == _MISSING:  # files with credentials are kept out of Git, and beside it on somebody's disk
+                problem = dataclasses.replace(problem, severity=Severity.WARNING)
+            self.diagnostics.append(problem)
 
     def named(self, name: str, line: int) -> tuple[str, str]:
         """A file for the strict reader."""
@@ -92,7 +98,7 @@ class _Reader:
         if path is None or text is None:
             hint = "omnictl looks for it where it runs: beside the template, or at the top of the repo."
             message = f"there is no file {name}"
-            raise OmniTemplateError("talos-file-missing", message, path=self.file.path, line=line, hint=hint)
+            raise OmniTemplateError(_MISSING, message, path=self.file.path, line=line, hint=hint)
         return text, path
 
     def find(self, name: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from firstlight.commands.audit import stated_edits, wording
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import mapping, text
+from firstlight.engines import engine_directives
 from firstlight.model import flux_names, talos_names
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.diagnostic import Evidence, Severity
@@ -341,8 +342,22 @@ def _pair(rule: AuditRule, scene: PlatformView, found: list[tuple[AppliedObject,
         clusters=(first.cluster,),
         subject=second.component.name,
         evidence=tuple(dict.fromkeys(evidence)),
+        fix=_let_go(scene, first, second),
         # One cause, however many objects come to it.
         key=f"{first.origin.name} and {second.origin.name}",
+    )
+
+
+def _let_go(scene: PlatformView, first: AppliedObject, second: AppliedObject) -> str:
+    """Return how one of two owners lets an object go without deleting it."""
+    cluster = scene.platform.cluster(first.cluster)
+    guard = engine_directives.prune_guard(cluster.engine if cluster else None)
+    is_child = second.origin.parent == first.origin.id
+    which = second.origin.name if is_child else "one of them"
+    order = f" {first.origin.name} must not depend on {second.origin.name}, which it creates." if is_child else ""
+    return (
+        f"Annotate it with {guard.name}: {guard.value} in both, since the one that lets it go deletes it until the "
+        f"other applies it again; one commit later take it out of {which}.{order}"
     )
 
 

@@ -184,12 +184,12 @@ def databases_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[F
         ):
             continue
         yield rule.finding(
-            f"{database.what} has no {database.lacks}, and no other tool backs it up: its data is lost with its volume",
+            f"{database.what} has no {database.lacks}, and no other tool backs it up: data is lost with the cluster",
             at=database.place,
             clusters=(database.cluster,),
             subject=database.component.name,
             # What an image is used for is a guess.
-            severity=Severity.WARNING if database.is_plain else None,
+            severity=Severity.NOTE if database.is_plain else None,
         )
 
 
