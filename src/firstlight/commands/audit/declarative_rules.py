@@ -12,7 +12,7 @@ from firstlight.model.component import Component
 from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.model.place import Place
 from firstlight.repo import chart_values
-from firstlight.repo.platform_view import PlatformView
+from firstlight.repo.platform_view import PlatformView, value_text
 
 Way = tuple[str | int, ...]
 _WORDS = ("kind", "name", "namespace", "path", "value", "component")
@@ -120,7 +120,7 @@ def _finding(
 ) -> Finding:
     found = _at(value, way)
     is_shown = not isinstance(found, (dict, list)) and found is not None and not _is_hidden(words["kind"], way)
-    shown = str(found) if is_shown else ""
+    shown = value_text(found) if is_shown else ""
     name = component.name if component else ""
     said = rule.says.format(**words, path=".".join(map(str, way)), value=shown, component=name)
     return rule.finding(said, at=at(*way), clusters=(cluster,) if cluster else (), subject=name, edits=edits)

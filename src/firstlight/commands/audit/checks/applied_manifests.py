@@ -1,5 +1,6 @@
 """Manifests that nothing applies: somebody thinks that they are in the cluster."""
 
+import dataclasses
 import posixpath
 import re
 from collections import defaultdict
@@ -46,8 +47,10 @@ def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
     """Directories, or files of them, that no Kustomization or Application reaches; one finding a directory."""
     living = frozenset(above for path in _used(scene, _origins(scene)) for above in _above(path))
     groups: dict[str, dict[str, list[Found]]] = defaultdict(dict)
+    copies = {each.path for each in _copies(scene)}
     for path, objects in _unapplied(scene):
-        groups[_highest(path, living)][path] = objects
+        if path not in copies:  # named in the kustomization they would be there twice
+            groups[_highest(path, living)][path] = objects
     off = _turned_off(scene) if groups else frozenset()
     is_sure = not _leads_anywhere(scene)
     for directory, found in sorted(groups.items()):
@@ -86,30 +89,46 @@ def _leads_anywhere(scene: PlatformView) -> bool:
 
 def copies_beside(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Files that nothing applies with objects that another file of the same tree has, and that are applied."""
+    is_sure = not _leads_anywhere(scene)
+    for copy in _copies(scene):
+        names = wording.first_name(str(each.object.id) for each in copy.twins)
+        twin = copy.twins[0]
+        yield rule.finding(
+            f"nothing applies this copy of {names}; the one in {twin.object.place.path} is applied",
+            at=copy.place,
+            clusters=copy.clusters,
+            subject=twin.component.name,
+            evidence=tuple(
+                Evidence(f"{each.object.id} is applied from here", each.object.place) for each in copy.twins[:_SHOWN]
+            ),
+            key=f"{copy.path} is a copy",
+            severity=None if is_sure else Severity.NOTE,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Copy:
+    """A file that nothing applies, all of whose objects are applied from a file beside it."""
+
+    path: str
+    place: Place
+    twins: tuple[AppliedObject, ...]
+    """What is applied instead, in the order of the file."""
+    clusters: tuple[str, ...]
+
+
+def _copies(scene: PlatformView) -> Iterator[_Copy]:
     applied: dict[ObjectId, list[AppliedObject]] = defaultdict(list)
     for item in scene.items:
         if item.origin.side is Side.GITOPS and item.object.id.name and "$" not in str(item.object.id):
             applied[item.object.id].append(item)
-    off, is_sure = _turned_off(scene), not _leads_anywhere(scene)
+    off = _turned_off(scene)
     for path, objects in _unapplied(scene):
-        if path in off:
-            continue
-        twins = [(each, place, _twin(path, applied.get(each, []))) for each, place in objects]
-        copies = [(each, place, twin) for each, place, twin in twins if twin is not None]
-        if copies and len(copies) == len(objects):
-            names = wording.first_name(str(each) for each, _, _ in copies)
-            _, place, twin = copies[0]
-            yield rule.finding(
-                f"nothing applies this copy of {names}; the one in {twin.object.place.path} is applied",
-                at=place,
-                clusters=tuple({each.cluster for each in applied[copies[0][0]]}),
-                subject=twin.component.name,
-                evidence=tuple(
-                    Evidence(f"{each} is applied from here", one.object.place) for each, _, one in copies[:_SHOWN]
-                ),
-                key=f"{path} is a copy",
-                severity=None if is_sure else Severity.NOTE,
-            )
+        found = [] if path in off else [_twin(path, applied.get(each, [])) for each, _ in objects]
+        twins = tuple(each for each in found if each is not None)
+        if twins and len(twins) == len(objects):
+            first, place = objects[0]
+            yield _Copy(path, place, twins, tuple({each.cluster for each in applied[first]}))
 
 
 def _twin(path: str, items: list[AppliedObject]) -> AppliedObject | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from firstlight.commands.audit import apply_order, stated_edits
 from firstlight.commands.audit.rule_form import AuditRule
-from firstlight.document.within import sequence, text
+from firstlight.document.within import at, sequence, text
 from firstlight.model import argocd_names
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
@@ -131,7 +131,12 @@ def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
         for origin in component.origins:
             written = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
             cascading = [each for each in written if each.partition("/")[0] == argocd_names.RESOURCES_FINALIZER]
-            if origin.form is not SourceForm.APPLICATION or not cascading:
+            if origin.form is not SourceForm.APPLICATION:
+                continue
+            if not cascading:
+                # Only of the foundation: everybody's ApplicationSets are like that.
+                if component.role in _LOST and _is_given_by_default(origin):
+                    yield from _of_set(rule, scene, component, origin, told)
                 continue
             children = [
                 each
@@ -141,10 +146,8 @@ def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
             lost = _LOST.get(component.role) or _counted(children)
             if not lost:
                 continue
-            if set_name := text(origin.maker, "metadata", "name"):
-                if (component.cluster, set_name) not in told:
-                    told.add((component.cluster, set_name))
-                    yield _of_set(rule, scene, component, origin, cascading[0])
+            if origin.maker:
+                yield from _of_set(rule, scene, component, origin, told)
                 continue
             stated = stated_edits.declaring_object(scene, origin)
             steps = ("metadata", "finalizers")
@@ -161,19 +164,36 @@ def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
             )
 
 
-def _of_set(rule: AuditRule, scene: PlatformView, component: Component, origin: Origin, finalizer: str) -> Finding:
+def _is_given_by_default(origin: Origin) -> bool:
+    """Whether an ApplicationSet makes it, and adds the finalizer because nobody told it not to."""
+    keeps = at(origin.maker, "spec", "syncPolicy", "preserveResourcesOnDeletion")
+    return bool(origin.maker) and keeps is not True
+
+
+def _of_set(
+    rule: AuditRule, scene: PlatformView, component: Component, origin: Origin, told: set[tuple[str, str]]
+) -> Iterator[Finding]:
     """One finding for all Applications of a set; its controller adds the finalizer again where it is only left out."""
     name = text(origin.maker, "metadata", "name")
+    if not name or (component.cluster, name) in told:
+        return
+    told.add((component.cluster, name))
     stated = stated_edits.declaring_object(scene, origin)
-    return rule.finding(
-        f"ApplicationSet {name} gives its Applications the finalizer {finalizer}: "
+    is_written = bool(sequence(origin.definition, "metadata", "finalizers"))
+    how = "gives its Applications" if is_written else "lets Argo CD give its Applications"
+    also = (
+        ", and take the finalizer out of its template. Without the first, Argo CD adds it again" if is_written else ""
+    )
+    yield rule.finding(
+        f"ApplicationSet {name} {how} the finalizer {argocd_names.RESOURCES_FINALIZER}: "
         f"deleted, {origin.name} and the others delete what they have applied",
-        at=stated.at("spec", "template", "metadata", "finalizers") if stated else origin.place,
+        at=stated.at("spec", *(("template", "metadata", "finalizers") if is_written else ("syncPolicy",)))
+        if stated
+        else origin.place,
         clusters=(component.cluster,),
         subject=component.name,
-        fix=f"Set spec.syncPolicy.preserveResourcesOnDeletion: true on ApplicationSet {name}, and take the finalizer "
-        "out of its template. Without the first, Argo CD adds the finalizer again.",
-        severity=None if component.role in _LOST else Severity.WARNING,
+        fix=f"Set spec.syncPolicy.preserveResourcesOnDeletion: true on ApplicationSet {name}{also}.",
+        severity=None if is_written and component.role in _LOST else Severity.WARNING,
         key=f"finalizer of ApplicationSet {name}",
     )
 

@@ -106,7 +106,7 @@ def etcd_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
     """Clusters of Talos machines whose etcd nothing snapshots."""
     for cluster in scene.clusters if not backup_tools.script_copies_etcd(scene) else ():
         is_saved = backup_tools.copy_etcd(scene, cluster.name) or _omni_copies_etcd(scene, cluster.omni_template)
-        if is_saved or not cluster.machines:
+        if is_saved or not (cluster.machines or cluster.omni_template):
             continue
         yield rule.finding(
             "nothing in the repo makes snapshots of etcd",

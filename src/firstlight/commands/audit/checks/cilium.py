@@ -53,6 +53,7 @@ def _finding(
     *evidence: Evidence,
     rests: Iterable[Fact[Any]] = (),
     fix: str = "",
+    severity: Severity | None = None,
 ) -> Finding:
     place = given.place if given else component.origins[0].place
     return rule.finding(
@@ -63,6 +64,7 @@ def _finding(
         evidence=evidence,
         rests=rests,
         fix=fix,
+        severity=severity,
     )
 
 
@@ -264,8 +266,22 @@ def host_dns(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                 "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved",
                 Evidence(f"CoreDNS asks Talos's DNS on the host: {forwards}", forwards.place),
                 rests=(forwards,),
-                fix=f"{talos_facts.how_to_turn_off(cluster, TalosField.HOST_DNS)} Or set bpf.hostLegacyRouting: true.",
+                fix=talos_facts.how_to_turn_off(cluster, TalosField.HOST_DNS) + _or_legacy_routing(scene, component),
+                # With netkit pods have a way of their own to the host, and repos that are known run so.
+                severity=Severity.NOTE if _is_netkit(scene, component) else None,
             )
+
+
+def _is_netkit(scene: PlatformView, component: Component) -> bool:
+    given = scene.value(component, "bpf", "datapathMode")
+    return given is not None and str(given.value).startswith("netkit")
+
+
+def _or_legacy_routing(scene: PlatformView, component: Component) -> str:
+    """The other way, except where agents would refuse to start with it."""
+    if _is_netkit(scene, component) or _is_on(scene.value(component, "bandwidthManager", "bbr")):
+        return ""
+    return " Or set bpf.hostLegacyRouting: true."
 
 
 def _asks_host(scene: PlatformView, cluster: Cluster) -> bool:

@@ -144,7 +144,14 @@ def patches_without_objects(rule: AuditRule, scene: PlatformView) -> Iterator[Fi
                     evidence=(Evidence(f"{late.id} is written as {_written(scene, late)}", late.place),)
                     if late
                     else (),
+                    fix=_named_late(scene, late, is_only=len(same) == 1) if late else "",
                 )
+
+
+def _named_late(scene: PlatformView, late: Stated, *, is_only: bool) -> str:
+    """Return how a patch can be for an object whose name is a variable: a target's name is an expression itself."""
+    whole = f"Write the name of {late.id.kind} {_written(scene, late)} out"
+    return f"Leave name and namespace out of the target, or w{whole[1:]}." if is_only else f"{whole}."
 
 
 def _is_found(scene: PlatformView, stated: Stated, name: str) -> bool:

@@ -143,7 +143,8 @@ def root_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                             Evidence(f"bootstrap applies Kustomization {name} as well", by.place),
                             Evidence(f"{name} has the path {path}", origin.place),
                         ),
-                        fix=f"Take the sync away, or the command that applies {name}.",
+                        fix=f"Keep the sync. Write spec.deletionPolicy: Orphan into Kustomization {name}, and one "
+                        "commit later take it out of Git and out of what bootstrap applies: nothing is deleted then.",
                     )
 
 

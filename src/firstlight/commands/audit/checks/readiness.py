@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit import apply_order, stated_edits, wording
 from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
 from firstlight.commands.audit.rule_form import AuditRule
-from firstlight.document.within import at, sequence, text
+from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import ObjectId, Origin, SourceForm
 from firstlight.model.diagnostic import Evidence, Severity
@@ -54,6 +54,23 @@ def dependencies(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                 key=f"{origin.id} is not waited for",
                 # What is only configured, such as an issuer, others find in time or try again.
                 severity=None if _runs(first) else Severity.NOTE,
+            )
+
+
+def idle_expressions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+    """Kustomizations with expressions for the health of objects that they do not wait for."""
+    for component in scene.platform.components:
+        for origin in component.origins:
+            spec = mapping(origin.definition, "spec") if origin.form is SourceForm.KUSTOMIZATION else {}
+            if not spec.get("healthCheckExprs") or spec.get("wait") or spec.get("healthChecks"):
+                continue
+            stated = stated_edits.declaring_object(scene, origin)
+            yield rule.finding(
+                f"{origin.name} has healthCheckExprs, and neither wait nor healthChecks",
+                at=stated.at("spec", "healthCheckExprs") if stated else origin.place,
+                clusters=(component.cluster,),
+                subject=component.name,
+                key=f"{origin.id} evaluates nothing",
             )
 
 
