@@ -8,8 +8,13 @@ import pytest
 
 from firstlight.engines import adapters, engine_directives
 from firstlight.engines.engine_kind import merged
+from firstlight.gates import gate_parts
 from firstlight.model.cluster import Engine
-from firstlight.model.component import ObjectId
+from firstlight.model.component import ObjectId, SourceForm
+from firstlight.model.owner import Party
+from firstlight.observe.cluster import observation
+from firstlight.ownership import inventories, managers
+from firstlight.plan import final_owners, plan_context
 
 
 def test_every_engine_has_an_adapter() -> None:
@@ -143,6 +148,29 @@ def test_a_second_owner_is_a_copy_of_another_directory(engine: Engine) -> None:
     assert old["metadata"]["name"] == "cilium"
 
 
+# Tables by the kinds of all engines, which are not in the adapters.
+
+
+def test_every_engine_is_a_party() -> None:
+    assert {each.value for each in Engine} <= {each.value for each in Party}
+
+
+def test_every_manager_of_an_engine_is_known() -> None:
+    assert {each.manager for each in adapters.KINDS.values() if each.manager} <= set(managers.ENGINES)
+
+
+@pytest.mark.parametrize("form", [each for each in SourceForm if each.value in adapters.KINDS])
+def test_every_form_of_an_engine_is_in_each_table(form: SourceForm) -> None:
+    kind = adapters.KINDS[form.value]
+    assert plan_context._GROUPS[form] == (kind.group, kind.kind)
+    assert form in final_owners.PARTIES
+    assert form in final_owners._BY_FORM
+    assert (kind.group, kind.kind) in inventories.KINDS
+    assert f"{kind.group}/{kind.kind}" in observation.KINDS
+    look = gate_parts.look_at(ObjectId(kind.group, kind.kind, "here", "one"))
+    assert look.api_version == kind.api_version
+
+
 # The rest of the source does not ask which engine it is: what differs is in the adapters.
 
 
@@ -153,10 +181,11 @@ OUTSIDE = {"repo/scripts/commands/flux_commands.py": 1, "repo/tofu/tofu_resource
 
 def test_no_module_outside_asks_which_engine_it_is() -> None:
     found: dict[str, int] = {}
+    named = re.compile(rf"\bEngine\.(?:{'|'.join(each.name for each in Engine)})\b")
     for path in SOURCE.rglob("*.py"):
         place = path.relative_to(SOURCE).as_posix()
-        if not place.startswith(("engines/", "repo/flux/", "repo/argocd/")):
-            count = len(re.findall(r"\bEngine\.(?:FLUX|ARGOCD)\b", path.read_text()))
+        if not place.startswith(("engines/", *(f"repo/{each}/" for each in Engine))):
+            count = len(named.findall(path.read_text()))
             found |= {place: count} if count else {}
 
     assert found == OUTSIDE

@@ -1,6 +1,7 @@
 """Gates made questions: which subjects ask, what they look at, and how several parts are one."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,7 @@ ELSEWHERE = {
     Subject.INVENTORY,
     Subject.CERTIFICATE,
 }
-SAMPLES = ["api", "cert_manager", "cilium", "cni", "crds", "engine_workloads", "namespaces", "node_ready", "own_gates"]
-SAMPLES += ["reconciled", "replicas", "secret", "services", "webhook", "workload"]
+SAMPLES = {each.__module__.rpartition(".")[2] for each in gate_table._SUBJECTS.values()} | {"cilium", "replicas"}
 
 
 def ground(*objects: Object, name: str = "web") -> GateContext:
@@ -52,6 +52,12 @@ def test_what_is_judged_elsewhere_asks_nothing(subject: Subject) -> None:
 @pytest.mark.parametrize("subject", sorted(set(Subject) - ELSEWHERE))
 def test_every_other_subject_has_a_file(subject: Subject) -> None:
     assert subject in gate_table._SUBJECTS
+
+
+def test_every_subject_is_asked_by_a_step() -> None:
+    plan = Path(gates.__file__).parents[1] / "plan"
+    asked = {name for path in plan.glob("*.py") for name in re.findall(r"\bSubject\.(\w+)", path.read_text())}
+    assert asked == {each.name for each in Subject}
 
 
 def test_a_workload_is_watched_with_what_tells_why_it_waits() -> None:
@@ -165,7 +171,7 @@ def test_what_comes_later_is_not_told_before_its_turn() -> None:
     assert gate_parts.in_turn([part(Passed("a")), part(Passed("b"))], last=True).judge(view) == Passed("b")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_each_subject_ends_with_what_the_world_looks_like(name: str) -> None:
     path = Path(gates.__file__).parent / f"{name}.py"
     lines = path.read_text().rstrip().splitlines()

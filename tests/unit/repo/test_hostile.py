@@ -37,7 +37,16 @@ def everything(root: Path) -> Platform:
 def test_damaged_repos_are_read_without_a_traceback(seed: int, tmp_path: Path) -> None:
     """Real repos in which some bytes are something else."""
     chance = random.Random(seed)
-    root = Path(shutil.copytree(chance.choice(REPOS), tmp_path / "repo", symlinks=True))
+    damaged_is_read(chance.choice(REPOS), tmp_path, chance)
+
+
+@pytest.mark.parametrize("name", sorted(each.parent.name for each in REPOS if each.parts[-3] == "platform"))
+def test_a_damaged_repo_of_each_style_is_read_without_a_traceback(name: str, tmp_path: Path) -> None:
+    damaged_is_read(SCENARIOS / "platform" / name / "repo", tmp_path, random.Random(name))
+
+
+def damaged_is_read(repo: Path, tmp_path: Path, chance: random.Random) -> None:
+    root = Path(shutil.copytree(repo, tmp_path / "repo", symlinks=True))
     files = [each for each in sorted(root.rglob("*")) if each.is_file() and not each.is_symlink()]
     for file in chance.sample(files, k=min(len(files), 5)):
         data = bytearray(file.read_bytes())
