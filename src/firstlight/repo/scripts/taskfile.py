@@ -132,7 +132,9 @@ class TaskfileReader:
             if not spec.get("optional"):
                 hint = self._alike(here, target) or "Task fails here; say optional: true if that is meant."
                 self.diagnostics.append(
-                    Diagnostic.error("taskfile-missing", f"there is no Taskfile {written}", at=place, fix=hint)
+                    Diagnostic.error(
+                        "taskfile-missing", place.describe_missing(written, verb="includes"), at=place, fix=hint
+                    )
                 )
             return
         self.included.add(path)
