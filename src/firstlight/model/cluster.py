@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 
+SCHEMATIC = "schematic"
+"""What images are made of; it says nothing about the cluster."""
 OMNI_TEMPLATE = "Omni template"
 """What ``Cluster.documents`` calls one."""
 

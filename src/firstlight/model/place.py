@@ -12,5 +12,9 @@ class Place:
     line: int = 0
     column: int = 0
 
+    def describe_missing(self, path: str, *, verb: str = "names") -> str:
+        """Say that the file names a path that does not exist."""
+        return f"{self.path.rpartition('/')[2]} {verb} {path}, which does not exist"
+
     def __str__(self) -> str:
         return ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])

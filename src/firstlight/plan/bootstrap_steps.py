@@ -97,18 +97,21 @@ def _bootstrap_talos(known: PlanContext) -> Iterator[Step]:
     """What Talos applies of its own accord: CoreDNS, kube-proxy, flannel."""
     if not known.facts.has_talos:
         return
+    facts = known.facts
     own = [
-        *([known.facts.cni.value] if known.has_own_network else []),
-        *(["kube-proxy"] if known.facts.kube_proxy.value else []),
-        *(["CoreDNS"] if known.has_own_dns else []),
+        *([facts.cni.value] if facts.cni.is_known and known.has_own_network else []),
+        *(["kube-proxy"] if facts.kube_proxy.is_known and facts.kube_proxy.value else []),
+        *(["CoreDNS"] if facts.core_dns.is_known and known.has_own_dns else []),
     ]
+    is_all_known = all(each.is_known for each in (facts.cni, facts.kube_proxy, facts.core_dns))
+    nothing = "RBAC, configuration" if is_all_known else "what the machine configs say, which were not read"
     gates = [
         *([Gate(Subject.CNI), Gate(Subject.NODES)] if known.has_own_network else []),
         *([Gate(Subject.DNS)] if known.has_own_dns else []),
     ]
     yield Step(
         id=plan_context.TALOS, phase=Phase.INLINE, action=Action.LET_TALOS_APPLY, name="Talos's own",
-        what=", ".join(own) or "RBAC, configuration", needs=(_API,), gates=tuple(gates),
+        what=", ".join(own) or nothing, needs=(_API,), gates=tuple(gates),
         place=known.facts.cluster.place,
     )  # fmt: skip
 

@@ -157,7 +157,7 @@ def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
         return
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
     # Of a cluster whose machines are elsewhere, the installation of its engine may be, too.
-    is_elsewhere = not (cluster.machines or cluster.omni_template or cluster.files)
+    is_elsewhere = not (known.facts.has_talos or cluster.omni_template)
     yield Diagnostic(
         code="bootstrap-without-engine",
         severity=Severity.WARNING if is_elsewhere else Severity.ERROR,
@@ -170,8 +170,18 @@ def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
             ),
             Evidence("has no engine", where="bootstrap"),
         ),
-        fix=f"Give the component that installs {name} the phase engine in firstlight.yaml.",
+        fix=_how_to_install(known, name),
     )
+
+
+def _how_to_install(known: PlanContext, name: str) -> str:
+    """Return what makes bootstrap install the engine: of what Git brings, its own chart can."""
+    candidates = [each.name for each in known.facts.gitops if each.role == "engine" and not each.part_of]
+    if len(candidates) == 1:
+        return (
+            f"Write components: {{{candidates[0]}: {{phase: engine}}}} in firstlight.yaml: bootstrap installs it first."
+        )
+    return f"Give the component that installs {name} the phase engine in firstlight.yaml."
 
 
 def _counted(number: int) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from firstlight.model import talos_facts
-from firstlight.model.cluster import Cluster, MachineRole
+from firstlight.model.cluster import SCHEMATIC, Cluster, MachineRole
 from firstlight.model.component import Certainty, Component, ComponentNeed, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.fact import Fact
@@ -78,9 +78,10 @@ class ClusterFacts:
 
     @property
     def has_talos(self) -> bool:
-        """Whether the repo says anything about the machines."""
+        """Whether the repo says anything about the machines; what their images are made of says nothing."""
         cluster = self.cluster
-        return bool(cluster.machines or cluster.files or cluster.talos or cluster.network.cni)
+        says = [kind for place in cluster.files for kind in cluster.documents.get(place.path, ("",))]
+        return bool(cluster.machines or cluster.talos or cluster.network.cni or any(each != SCHEMATIC for each in says))
 
     @cached_property
     def cni(self) -> Fact[str]:

@@ -56,13 +56,17 @@ class PlanContext:
 
     @property
     def has_own_network(self) -> bool:
-        """Whether Talos brings the CNI itself."""
-        return self.facts.has_talos and self.facts.cni.value not in ("none", "custom")
+        """Whether Talos brings the CNI itself; where that is not known, it does unless a component is one."""
+        cni = self.facts.cni
+        is_assumed = cni.is_known or not self.facts.with_role("cni")
+        return self.facts.has_talos and is_assumed and cni.value not in ("none", "custom")
 
     @property
     def has_own_dns(self) -> bool:
-        """Whether Talos brings CoreDNS itself."""
-        return self.facts.has_talos and self.facts.core_dns.value
+        """Whether Talos brings CoreDNS itself; where that is not known, it does unless a component is it."""
+        core_dns = self.facts.core_dns
+        is_assumed = core_dns.is_known or not self.facts.with_role("dns")
+        return self.facts.has_talos and is_assumed and core_dns.value
 
     @cached_property
     def engines(self) -> tuple[Component, ...]:

@@ -34,7 +34,7 @@ from firstlight.render.renderer_programs import RendererPrograms, RenderTools
 from firstlight.render.served_kinds import ServedKinds
 from firstlight.repo.work_tree import WorkTree
 
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 """Of renderings that are kept; another number makes all of them unknown."""
 
 

@@ -41,6 +41,7 @@ from firstlight.repo.work_tree import YAML
 _MANIFESTS = (*YAML, ".json")
 _DEFAULT = "default"
 """The namespace that kubectl takes where neither the object nor the command names one."""
+_COMMANDS = (SourceForm.KUBECTL_COMMAND, SourceForm.KUSTOMIZE_COMMAND, SourceForm.HOOK)
 
 
 async def render(origin: Origin, questions: RenderQuestions, tools: RenderTools, facts: TemplateFacts) -> RawObjects:
@@ -142,7 +143,12 @@ async def _directory(
     )
     built, said = await kustomize_build.build(wish, questions, tools)
     objects, wrong = rendered_objects.parse_objects(built, origin.place, what="what kustomize made")
-    return RawObjects(tuple(objects), (*said, *wrong), _DEFAULT)
+    return RawObjects(tuple(objects), (*said, *wrong), _namespace(origin))
+
+
+def _namespace(origin: Origin) -> str:
+    """Where objects go that name no namespace: to that of the command that applies them."""
+    return (origin.namespace if origin.form in _COMMANDS else "") or _DEFAULT
 
 
 def _files(origin: Origin, directory: DirectorySource, questions: RenderQuestions) -> RawObjects:
@@ -165,7 +171,7 @@ def _files(origin: Origin, directory: DirectorySource, questions: RenderQuestion
         found, wrong = rendered_objects.parse_objects(text, origin.place, what=name)
         objects += found
         diagnostics += wrong
-    return RawObjects(tuple(objects), tuple(diagnostics), _DEFAULT)
+    return RawObjects(tuple(objects), tuple(diagnostics), _namespace(origin))
 
 
 async def _remote(

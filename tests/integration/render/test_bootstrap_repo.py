@@ -32,12 +32,14 @@ async def test_commands_of_a_script(kitchen: Kitchen, tmp_path: Path) -> None:
         "#!/bin/sh\n"
         "helm upgrade --install hello ./charts/hello --namespace apps --set word=given\n"
         "kubectl apply -f manifests/\n"
-        "kubectl apply -k built\n"
+        "kubectl apply -k built --namespace web\n"
+        "kubectl apply -n web -f placed.yaml\n"
     )
     files: dict[str, object] = {
         **CHART,
         "bootstrap.sh": script,
         "manifests/a.yaml": CONFIG % ("a", "1"),
+        "placed.yaml": CONFIG % ("c", "1"),
         "built/kustomization.yaml": {"resources": ["b.yaml"], "nameSuffix": "-x"},
         "built/b.yaml": CONFIG % ("b", "1"),
         "talconfig.yaml": {
@@ -51,7 +53,8 @@ async def test_commands_of_a_script(kitchen: Kitchen, tmp_path: Path) -> None:
     assert everything["ConfigMap/hello-config"]["data"]["word"] == "given"
     assert everything["ConfigMap/hello-config"]["data"]["kube"] == "v1.34.1"
     assert everything["ConfigMap/a"]["metadata"]["namespace"] == "default"
-    assert "ConfigMap/b-x" in everything
+    assert everything["ConfigMap/b-x"]["metadata"]["namespace"] == "web"
+    assert everything["ConfigMap/c"]["metadata"]["namespace"] == "web"
 
 
 async def test_an_inline_manifest(kitchen: Kitchen, tmp_path: Path) -> None:

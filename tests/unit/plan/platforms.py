@@ -96,6 +96,8 @@ def _cluster(name: str, spec: Mapping[str, Any]) -> Cluster:
             cni=network.get("cni", ""), kube_proxy=network.get("kubeProxy"), core_dns=network.get("coreDns")
         ),
         base=ConfigBase(spec.get("base", "generated")),
+        files=tuple(Place(each) for each in spec.get("files", {})),
+        documents={path: tuple(kinds) for path, kinds in spec.get("files", {}).items()},
         talos=spec.get("talos", ""),
         kubernetes=spec.get("kubernetes", ""),
         schedules_on_control_planes=spec.get("schedulesOnControlPlanes"),

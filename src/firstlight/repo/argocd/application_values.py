@@ -148,7 +148,7 @@ def _of_repo(spec: SourceSpec, path: str, *, place: Place, base: str, scope: Rea
         return
     if not scope.tree.is_file(joined):
         if not is_optional:
-            yield Diagnostic.error("argocd-values-file-missing", f"the value file {joined} does not exist", at=place)
+            yield Diagnostic.error("argocd-values-file-missing", place.describe_missing(joined), at=place)
             yield Values(place=place, file=joined, unresolved="there is no such file")
         return
     yield Values(place=place, file=joined, optional=is_optional)

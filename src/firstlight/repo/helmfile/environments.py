@@ -118,7 +118,7 @@ def paths(
         return []
     found = matches(tree, directory, written)
     if not found and not is_optional:
-        message = f"there is no file {work_tree.join(directory, written) or written}"
+        message = entry.place.describe_missing(written)
         say(
             Diagnostic.error(
                 "helmfile-values-missing",

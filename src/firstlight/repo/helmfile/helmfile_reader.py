@@ -236,7 +236,9 @@ class _Reader:
                 Diagnostic(
                     code="helmfile-file-missing",
                     severity=grade,
-                    message=f"the helmfile {written} is not in the repo",
+                    message=f"the helmfile {written} is not in the repo"
+                    if is_remote
+                    else item.place().describe_missing(written),
                     places=(item.place(),),
                     fix=hint,
                 )

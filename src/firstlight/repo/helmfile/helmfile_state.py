@@ -287,7 +287,9 @@ def _with_bases(
                 Diagnostic(
                     code="helmfile-file-missing",
                     severity=grade,
-                    message=f"the base {written} is not in the repo",
+                    message=f"the base {written} is not in the repo"
+                    if grade is Severity.UNKNOWN
+                    else base.place().describe_missing(written),
                     places=(base.place(),),
                 )
             )

@@ -124,7 +124,7 @@ def _secret(
         return
     found = environments.matches(tree, state.directory, str(value)) if isinstance(value, str) else []
     if not found and isinstance(value, str):
-        say(Diagnostic.error("helmfile-values-missing", f"there is no file {value}", at=place))
+        say(Diagnostic.error("helmfile-values-missing", place.describe_missing(value), at=place))
     for path in found or [""]:
         yield Values(place=place, file=path, unresolved="the values are encrypted", is_secret=True)
 

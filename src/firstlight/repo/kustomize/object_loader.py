@@ -151,6 +151,5 @@ class Loader:
         parent, name = posixpath.split(path)
         beside = [each.rstrip("/") for each in self.tree.listing(parent or ".")]
         near = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
-        return KustomizationError(
-            "kustomize-path-missing", f"there is no {entry[:120]}", fix=f"perhaps {near[0]} is meant" if near else ""
-        )
+        hint = f"Perhaps {near[0]} is meant." if near else ""
+        return KustomizationError("kustomize-path-missing", entry[:120], fix=hint, is_path=True)

@@ -12,9 +12,21 @@ from firstlight.repo.manifest import Manifest
 class KustomizationError(Exception):
     """Something that kustomize would refuse, or that only kustomize itself can tell; it becomes a diagnostic."""
 
-    def __init__(self, code: str, message: str, *, severity: Severity = Severity.ERROR, fix: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, *, severity: Severity = Severity.ERROR, fix: str = "", is_path: bool = False
+    ) -> None:
+        """Make an error.
+
+        Args:
+            code: The code of the diagnostic.
+            message: What is wrong.
+            severity: How bad it is.
+            fix: What to write instead.
+            is_path: Whether the message is a path that is named and does not exist.
+        """
         super().__init__(message)
         self._code, self._message, self._severity, self._fix = code, message, severity, fix
+        self._is_path = is_path
 
     @classmethod
     def unknown(cls, code: str, message: str) -> "KustomizationError":
@@ -23,9 +35,8 @@ class KustomizationError(Exception):
 
     def at(self, place: Place) -> Diagnostic:
         """Return the diagnostic of this error."""
-        return Diagnostic(
-            code=self._code, severity=self._severity, message=self._message, places=(place,), fix=self._fix
-        )
+        message = place.describe_missing(self._message) if self._is_path else self._message
+        return Diagnostic(code=self._code, severity=self._severity, message=message, places=(place,), fix=self._fix)
 
 
 # An object on its way through a build, with all the names that it had.

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from firstlight.model import talos_names
+from firstlight.model.place import Place
 from firstlight.repo.omni import go_yaml
 
 RESERVED = f"{talos_names.OMNI_DOMAIN}/"
@@ -209,7 +210,11 @@ def files_beside(template: Path) -> Files:
         except (OSError, ValueError, RuntimeError) as error:
             hint = f"Files are looked up beside the template, in {root}."
             raise go_yaml.OmniTemplateError(
-                "talos-file-missing", f"there is no file {name}", path=str(template), line=line, hint=hint
+                "talos-file-missing",
+                Place(template.name).describe_missing(name),
+                path=str(template),
+                line=line,
+                hint=hint,
             ) from error
         if not target.is_relative_to(root):
             hint = f"Move it into {root}, or the template up to where both are below it."

@@ -104,7 +104,10 @@ class JustfileReader:
             if not optional:
                 self.diagnostics.append(
                     Diagnostic.error(
-                        "just-file-missing", f"there is no file for {statement}", at=place, fix="just fails here."
+                        "just-file-missing",
+                        f"{place.path.rpartition('/')[2]} says {statement}, and that file does not exist",
+                        at=place,
+                        fix="just fails here.",
                     )
                 )
             return

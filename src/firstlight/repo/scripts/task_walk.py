@@ -145,7 +145,9 @@ class TaskWalk:
                     why = f"{', '.join(name.unknowns)} is only known when it runs"
                     missing = Diagnostic.unknown("task-name-unknown", f"{message}: {why}", at=place)
                 else:
-                    missing = Diagnostic.error("task-missing", f"{message}: there is no such task", at=place)
+                    missing = Diagnostic.error(
+                        "task-missing", f"calls task {name.text}, which does not exist", at=place
+                    )
                 self.diagnostics[missing] = None
             return
         self.calls.setdefault(task.key, set()).add(called.key)

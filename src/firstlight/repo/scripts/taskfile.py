@@ -168,7 +168,7 @@ class TaskfileReader:
             message = f"the Taskfile is called {found}, not {written}: only file systems that ignore case find it"
             return Diagnostic.warning("taskfile-missing", message, at=place, fix=f"Write {found}.")
         fix = "Task fails here; say optional: true if that is meant."
-        return Diagnostic.error("taskfile-missing", f"there is no Taskfile {written}", at=place, fix=fix)
+        return Diagnostic.error("taskfile-missing", place.describe_missing(written, verb="includes"), at=place, fix=fix)
 
 
 def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:

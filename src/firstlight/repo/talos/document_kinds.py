@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import cluster
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.talos.config_files import ConfigDocument, mapping
@@ -14,7 +15,7 @@ from firstlight.repo.work_tree import WorkTree
 CONFIG = "config"
 PATCH = "patch"
 JSON_PATCH = "JSON patch"
-SCHEMATIC = "schematic"
+SCHEMATIC = cluster.SCHEMATIC
 SECRETS = "secrets"
 OMNI = {"Cluster", "ControlPlane", "Workers", "Machine"}
 """Kinds of an Omni cluster template."""

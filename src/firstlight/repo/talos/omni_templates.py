@@ -97,7 +97,7 @@ class _Reader:
         text = None if path is None else self.tree.text(path)
         if path is None or text is None:
             hint = "omnictl looks for it where it runs: beside the template, or at the top of the repo."
-            message = f"there is no file {name}"
+            message = Place(self.file.path).describe_missing(name)
             raise OmniTemplateError(_MISSING, message, path=self.file.path, line=line, hint=hint)
         return text, path
 

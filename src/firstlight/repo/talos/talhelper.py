@@ -206,7 +206,7 @@ class _Reader:
         """The documents of a file that the config names."""
         path = self.find(name)
         if path is None:
-            message = f"there is no file {self.config.shown(name)}"
+            message = self.config.place(*steps).describe_missing(self.config.shown(name))
             hint = "talhelper looks beside talconfig.yaml."
             self.diagnostics.append(
                 Diagnostic.error("talos-file-missing", message, at=self.config.place(*steps), fix=hint)
@@ -250,7 +250,7 @@ class _Reader:
             diagnostics = (
                 Diagnostic.error(
                     "talos-file-missing",
-                    f"there is no file {name}",
+                    place.describe_missing(name),
                     at=place,
                     fix="talhelper looks beside talconfig.yaml.",
                 ),

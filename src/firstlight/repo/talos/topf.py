@@ -136,7 +136,7 @@ class _Reader:
             own = self.config.get("nodes", index, "schematicId") is not None
             place = self.config.place("nodes", index, "schematicId") if own else self.config.place("schematicId")
             diagnostic = Diagnostic.error(
-                "talos-file-missing", f"there is no file {name}", at=place, fix="topf looks beside topf.yaml."
+                "talos-file-missing", place.describe_missing(name), at=place, fix="topf looks beside topf.yaml."
             )
             if diagnostic not in self.diagnostics:
                 self.diagnostics.append(diagnostic)

@@ -43,7 +43,7 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
     assert [(each.place.line, each.code, each.message) for each in found] == [
         (2, "omni-value-wrong", "'a b' is no name for a cluster"),
         (3, "omni-value-wrong", "'1' is no version"),
-        (5, "talos-file-missing", "there is no file x"),
+        (5, "talos-file-missing", "template.yaml names x, which does not exist"),
         (5, "omni-field-missing", "a patch is empty"),
         (9, "omni-field-unknown", "ControlPlane has no key colour"),
         (8, "omni-machine-id-wrong", "'a' is not the id of a machine"),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from firstlight.commands.audit.rule_form import AuditRule
+from firstlight.document import diagnostic_cards
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.finding import Finding
 from firstlight.model.platform import Platform
@@ -100,5 +101,5 @@ def _finding(rule: AuditRule, same: list[Diagnostic]) -> Finding:
         f"{first.message}{more}",
         at=first.place,
         evidence=tuple(Evidence(each.message, each.place) for each in same) if len(same) > 1 else (),
-        fix=first.fix,
+        fix=first.fix or diagnostic_cards.cards()[first.code].fix,
     )
