@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.clients.git import Git, NotARepository
+from firstlight.document.within import at, sequence
 from firstlight.model import secret_words
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object, has_secrets
@@ -217,6 +218,21 @@ def has_clear_secrets(tree: WorkTree, path: str) -> bool:
 def tells_secret(text: str) -> bool:
     """Whether a line of a text gives a secret in clear, by the name that stands before it."""
     return any(match["value"].lower() not in _NO_VALUE for match in _GIVEN.finditer(text))
+
+
+_KEY_LISTS = {"ExternalSecret": ("spec", "data"), "ClusterExternalSecret": ("spec", "externalSecretSpec", "data")}
+
+
+def lines_with_key_names(tree: WorkTree, path: str) -> frozenset[int]:
+    """Return the lines on which an ExternalSecret names a key of its Secret: ``secretKey: ca.crt`` gives no secret."""
+    if b"ExternalSecret" not in (tree.bytes(path) or b""):
+        return frozenset()
+    return frozenset(
+        document.place(*steps, number, "secretKey").line
+        for document in tree.documents(path)
+        if (steps := _KEY_LISTS.get(str(at(document.value, "kind"))))
+        for number, _ in enumerate(sequence(document.value, *steps))
+    )
 
 
 # What is on the disk of a work tree and not in Git's sight: ignored files, without those that tools make.
