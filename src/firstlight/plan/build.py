@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.model import versions
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, Phase, Side
+from firstlight.model.component import Component, Owner, Phase, Side
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.plan import Plan, Smallest, Step, Tie
 from firstlight.model.platform import Platform
@@ -94,6 +94,7 @@ def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Diagnostic]
     yield from deadlocks.foundation_problems(known.facts)
     yield from deadlocks.early_problems(known)
     yield from _halves(known)
+    yield from _left_with_bootstrap(known)
     yield from _unrendered(known)
     yield from version_matrix.problems(known.facts)
     yield from _omni(known)
@@ -126,6 +127,30 @@ def _halves(known: PlanContext) -> Iterator[Diagnostic]:
                     Evidence(f"{then} in GitOps", places[1], where=component.name),
                 ),
                 fix="Let bootstrap read the version that Git has; firstlight boundary shows what differs.",
+                subject=component.name,
+            )
+
+
+def _left_with_bootstrap(known: PlanContext) -> Iterator[Diagnostic]:
+    """Components that Git is to own in the end, and that nothing which Git applies deploys."""
+    doubts = [
+        Evidence(origin.doubt, origin.place, where=each.name)
+        for each in known.facts.gitops
+        for origin in each.origins
+        if origin.doubt
+    ]
+    for component in known.facts.bootstrap:
+        is_kept = component.phase != Phase.CRDS and component.owner is Owner.GITOPS
+        if is_kept and not cluster_facts.is_adopted(component) and known.facts.gitops:
+            yield Diagnostic.warning(
+                "owner-without-source",
+                f"Git is to own {component.name} in the end, and nothing that Git applies deploys it: "
+                "it stays with bootstrap",
+                evidence=(
+                    *(Evidence("is bootstrap's", each.place, where=component.name) for each in component.origins),
+                    *doubts,
+                ),
+                fix=f"Let the engine apply what {component.name} is made from, or set owner: bootstrap.",
                 subject=component.name,
             )
 

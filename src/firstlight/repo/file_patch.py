@@ -5,7 +5,7 @@ import dataclasses
 import difflib
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
@@ -79,14 +79,35 @@ def _made(tree: WorkTree, findings: Sequence[Finding]) -> tuple[dict[str, str | 
 
 
 def _unfit_alone(tree: WorkTree, finding: Finding) -> str:
-    """Why its edits are not made: they cannot be, or whoever reads the diff would read a secret beside them."""
+    """Why its edits are not made: they cannot be, or whoever reads the diff would read a secret beside them.
+
+    What the edits themselves write is no reason: nobody has it in the repo yet.
+    """
     texts, why = _made(tree, [finding])
     for path, text in texts.items():
         before = tree.bytes(path) if tree.is_file(path) else None
         after = text.encode() if text is not None else None
-        if clear_secrets.tells_secret(unified_diff(path, before, after)):
+        names = clear_secrets.lines_with_key_names(tree, path) if before is not None else frozenset()
+        shown = (line for number, line in _shown(before or b"", after or b"") if number not in names)
+        if clear_secrets.tells_secret("".join(shown)):
             return f"{path} has a secret in clear beside it, which a diff would show"
     return why
+
+
+def _shown(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of a file that a diff shows, each with its number: those that go, and those around a change."""
+    old = _lines(before)
+    for group in difflib.SequenceMatcher(None, old, _lines(after)).get_grouped_opcodes():
+        for number in range(group[0][1], group[-1][2]):
+            yield number + 1, old[number]
+
+
+def written_lines(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
+    """The lines that are new in a file, each with its number."""
+    new = _lines(after)
+    for verb, _, _, first, end in difflib.SequenceMatcher(None, _lines(before), new).get_opcodes():
+        if verb in ("insert", "replace"):
+            yield from ((number + 1, new[number]) for number in range(first, end))
 
 
 def _unfit(tree: WorkTree, edits: Sequence[FileEdit]) -> str:

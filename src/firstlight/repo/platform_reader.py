@@ -148,10 +148,6 @@ def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult
     shell, machines, releases = scripts.read(tree), talos.read(tree), helmfile.read(tree)
     applications = argocd.read(tree, urls=[each.url for each in own.clusters if each.url])
     infrastructure = tofu.components(tree)
-    others = (*shell.origins, *machines.origins, *releases.origins, *infrastructure.origins)
-    applications = dataclasses.replace(
-        applications, origins=engine_installs.without_repeated(applications.origins, others)
-    )
     taken = {each.path for each in applications.clusters}
     namespaces = {
         each.place: each.namespace
@@ -212,10 +208,18 @@ def _components(
     components: list[Component] = []
     diagnostics: list[Diagnostic] = []
     origins = [each for part in found for each in part.origins]
+    inferred = {
+        each.name: join_components.join(each.name, engine_installs.without_repeated(_of(each, origins, joined)))
+        for each in joined.clusters
+    }
+    meant: Mapping[str, Collection[str]] = {}
+    if declaration:
+        fallback = [each.name for each in joined.clusters if _is_meant(each, joined)]
+        meant = declared_changes.meant_clusters(declaration, inferred, fallback)
     for cluster in joined.clusters:
-        mine = join_components.join(cluster.name, [*_of(cluster, origins, joined)])
+        mine = inferred[cluster.name]
         if declaration:
-            changed, said = declared_changes.components(declaration, tree, cluster.name, mine)
+            changed, said = declared_changes.components(declaration, tree, cluster.name, mine, meant=meant)
             mine, diagnostics = tuple(changed), [*diagnostics, *said]
         components += mine
         diagnostics += [
@@ -235,7 +239,7 @@ def _of(cluster: Cluster, origins: Sequence[Origin], joined: join_clusters.Joine
     each cluster that has machines, if any has, and not certain.
     """
     mine = []
-    is_meant = bool(cluster.machines) or not any(each.machines for each in joined.clusters)
+    is_meant = _is_meant(cluster, joined)
     for origin in origins:
         name = joined.aliases.get(origin.cluster, origin.cluster) or ""
         home = _home(origin, joined) if not origin.cluster else ""
@@ -248,6 +252,11 @@ def _of(cluster: Cluster, origins: Sequence[Origin], joined: join_clusters.Joine
             found = dataclasses.replace(origin, cluster=cluster.name)
             mine.append(_guessed(found, "nothing says for which cluster"))
     return mine
+
+
+def _is_meant(cluster: Cluster, joined: join_clusters.Joined) -> bool:
+    """Whether something of bootstrap that names no cluster is for this one."""
+    return bool(cluster.machines) or not any(each.machines for each in joined.clusters)
 
 
 def _home(origin: Origin, joined: join_clusters.Joined) -> str:

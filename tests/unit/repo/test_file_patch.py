@@ -209,6 +209,45 @@ def test_a_secret_far_from_the_edit_is_no_hindrance(tmp_path: Path) -> None:
     assert "hunter2" not in made.diff
 
 
+def test_what_an_edit_writes_is_no_reason_to_refuse_it(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("other: 1\n")
+    text = "kind: Secret\nstringData:\n  password: correct-horse\n"
+    new = edit(verb=EditVerb.WRITE, path="new.yaml", value=text)
+
+    made = file_patch.patch(WorkTree(tmp_path), [finding(edit("token", value="correct-horse")), finding(new)])
+
+    assert made.refused == ()
+    assert set(made.after) == {"a.yaml", "new.yaml"}
+
+
+EXTERNAL = """\
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: authority}
+spec:
+  data:
+    - secretKey: ca.crt
+      remoteRef: {key: authority, property: ca.crt}
+other: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_made"),
+    [
+        (EXTERNAL, True),
+        (EXTERNAL.replace("kind: ExternalSecret", "kind: Bucket"), False),
+        (EXTERNAL.replace("other: 1", "password: correct-horse\nother: 1"), False),
+    ],
+)
+def test_the_name_of_a_key_is_not_a_secret(tmp_path: Path, text: str, is_made: bool) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+
+    made = file_patch.patch(WorkTree(tmp_path), [finding(edit("other", value=2))])
+
+    assert bool(made.after) is is_made
+
+
 def test_json_stays_json(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"other": 1}\n')
     made = file_patch.patch(

@@ -19,6 +19,7 @@ from firstlight.commands.audit import (
     audit_cache,
     audit_request,
     data,
+    interview,
     live_objects,
     markdown,
     page,
@@ -239,7 +240,8 @@ def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> in
     findings = [each for each in judged.audit.findings if each.code == wishes.remedy]
     if not findings:
         return _nothing(judged, wishes)
-    made = rule_remedy.known_remedies()[wishes.remedy](judged.scene, findings)
+    made = rule_remedy.remedy_of(wishes.remedy, judged.scene, findings, interview.typed_answers(wishes.answers))
+    assert made is not None
     whole = dataclasses.replace(findings[0], edits=made.edits)
     patch = file_patch.patch(tree, [whole])
     if patch.refused:

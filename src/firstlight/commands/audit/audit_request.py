@@ -30,6 +30,7 @@ class AuditOptions:
     reason: str = ""
     until: datetime.date | None = None
     remedy: str = ""
+    answers: tuple[str, ...] = ()
     with_matrix: bool = False
     watch: bool = False
     everything: bool = False
@@ -79,6 +80,8 @@ def _check_ways(wishes: AuditOptions) -> None:
         raise errors.UsageError("--kubeconfig and --context are for --live", hint="Add --live.")
     if wishes.offline and not wishes.render:
         raise errors.UsageError("--offline is for --render", hint="Without it nothing is fetched.")
+    if wishes.answers and not wishes.remedy:
+        raise errors.UsageError("--answer is for --remedy", hint="Name the rule: --remedy RULE --answer KEY=VALUE.")
     if wishes.allow_dirty and not wishes.fix:
         raise errors.UsageError("--allow-dirty is for --fix", hint="Without it nothing is written.")
 

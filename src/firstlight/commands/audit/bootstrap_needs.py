@@ -1,5 +1,6 @@
 """Who needs whom in bootstrap, and who has objects of whose kinds."""
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
 
@@ -107,7 +108,7 @@ def _ranges(scene: PlatformView, path: str, text: list[str]) -> Iterator[tuple[i
         yield 1, len(text) + 1
         return
     starts = sorted(_tasks(scene, path) if path.endswith((".yaml", ".yml")) else _recipes(text))
-    yield from zip(starts, [*starts[1:], len(text) + 1], strict=True)
+    yield from itertools.pairwise([*starts, len(text) + 1])
 
 
 def _tasks(scene: PlatformView, path: str) -> Iterator[int]:

@@ -28,6 +28,8 @@ from firstlight.cli.options import cluster_options, repo_option
 @click.option("--explain", "card", is_flag=False, flag_value="", default=None, metavar="[RULE]",
               help="A rule as people read it; without a name all of them.")  # fmt: skip
 @click.option("--remedy", default="", metavar="RULE", help="What a finding of this rule leads to, step by step.")
+@click.option("--answer", "answers", multiple=True, metavar="KEY=VALUE",
+              help="With --remedy: answer what it asks; may be repeated.")  # fmt: skip
 @click.option("--test", "is_test", is_flag=True, help="Run the team's tests of its audit rules.")
 @click.option("--matrix", "with_matrix", is_flag=True, help="Also compare the clusters, pattern by pattern.")
 @click.option("--watch", is_flag=True, help="Go on looking while files are edited: what is new, what is gone.")

@@ -17,7 +17,7 @@ from firstlight.render import component_renderer
 from firstlight.render.component_renderer import Progress, Renderer
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy import clear_secrets
+from firstlight.repo.secrecy import clear_secrets, secret_search
 from firstlight.repo.work_tree import WorkTree
 
 PATIENCE = 20.0
@@ -55,7 +55,7 @@ async def gather(
         platform=platform,
         files=tree,
         today=today,
-        clear_secrets=clear_secrets.clear_secrets_of(tree),
+        clear_secrets=secret_search.clear_secrets_of(tree),
         tracked=known.tracked,
         untracked=tuple(each for each in tree.files if known.tracked is not None and each not in known.tracked),
         ignored=known.ignored,

@@ -109,6 +109,14 @@ class RemedyStepData(TypedDict):
     side: str | None
 
 
+class RemedyAnswerData(TypedDict):
+    """A question that ``--answer KEY=VALUE`` answers."""
+
+    key: str
+    form: str
+    question: str
+
+
 class RemedyData(TypedDict):
     """With ``--remedy``: what to do, in steps, and the patch that goes with it."""
 
@@ -116,6 +124,7 @@ class RemedyData(TypedDict):
     title: str
     refused: list[str]
     questions: list[str]
+    answers: list[RemedyAnswerData]
     steps: list[RemedyStepData]
     patch: str
 

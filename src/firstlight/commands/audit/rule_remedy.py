@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from firstlight import errors
 from firstlight.cli import output as cli_output
+from firstlight.commands.audit.interview import Interview, RemedyQuestion
 from firstlight.commands.audit.output_form import RemedyData
 from firstlight.commands.decide import text
 from firstlight.drawing import decision_words, table
@@ -27,14 +28,14 @@ class Remedy:
     """What is written to the repo, to be reviewed."""
     refused: tuple[str, ...] = ()
     """What stands in the way, each in a sentence; then there is nothing to do but that."""
-    open_questions: tuple[str, ...] = ()
+    open_questions: tuple[RemedyQuestion, ...] = ()
     """What only a person can say."""
 
 
 # What findings lead to: for some rules a function that makes a remedy of them, in ``remedies``, a file a subject.
 
 
-RemedyMaker = Callable[[PlatformView, Sequence[Finding]], Remedy]
+RemedyMaker = Callable[[PlatformView, Sequence[Finding], Interview], Remedy]
 _PACKAGE = "firstlight.commands.audit.remedies"
 
 
@@ -51,10 +52,21 @@ def known_remedies() -> Mapping[str, RemedyMaker]:
     return found
 
 
-def remedy_of(rule: str, scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy | None:
-    """What findings of a rule lead to; None for a rule without a remedy."""
+def remedy_of(
+    rule: str, scene: PlatformView, findings: Sequence[Finding] = (), answers: Mapping[str, str] | None = None
+) -> Remedy | None:
+    """What findings of a rule lead to; None for a rule without a remedy.
+
+    Raises:
+        errors.UsageError: An answer cannot be meant.
+    """
     making = known_remedies().get(rule)
-    return making(scene, findings) if making else None
+    if making is None:
+        return None
+    interview = Interview(answers)
+    made = making(scene, findings, interview)
+    interview.check()
+    return dataclasses.replace(made, open_questions=() if made.refused else interview.open_questions)
 
 
 # What ``firstlight audit --remedy`` prints.
@@ -80,7 +92,7 @@ def remedy_lines(made: Remedy, patch: FilePatch) -> list[str]:
     columns = table.terminal_columns()
     lines = [decision_words.plain(made.title)]
     lines += decision_words.block("refused", made.refused, columns)
-    lines += decision_words.block("asks", made.open_questions, columns)
+    lines += decision_words.block("asks", [str(each) for each in made.open_questions], columns)
     lines += text.procedure("do", made.steps, columns=columns)
     return [*lines, *(["", cli_output.printable_diff(patch.diff).rstrip("\n")] if patch.diff else [])]
 
@@ -91,7 +103,10 @@ def remedy_data(made: Remedy, patch: FilePatch) -> RemedyData:
         "rule": made.rule,
         "title": made.title,
         "refused": list(made.refused),
-        "questions": list(made.open_questions),
+        "questions": [each.text for each in made.open_questions],
+        "answers": [
+            {"key": each.key, "form": str(each.form), "question": each.text} for each in made.open_questions if each.key
+        ],
         "steps": [
             {"text": each.text, "command": each.command, "side": str(each.side) if each.side else None}
             for each in made.steps

@@ -28,7 +28,7 @@ from firstlight.model.place import Place
 from firstlight.repo import file_patch, platform_reader
 from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.platform_view import LiveObjects, PlatformView
-from firstlight.repo.secrecy import clear_secrets
+from firstlight.repo.secrecy import secret_search
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -167,7 +167,7 @@ def _wrong(case: AuditTestCase, book: AuditRulebook, empty: WorkTree) -> tuple[s
             platform=platform_reader.read_tree(tree),
             files=tree,
             today=today,
-            clear_secrets=clear_secrets.clear_secrets_of(tree),
+            clear_secrets=secret_search.clear_secrets_of(tree),
             live={name: _live(objects) for name, objects in case.live.items()},
         )
         found = rulebook.findings(scene, book, only=[case.rule])

@@ -192,14 +192,14 @@ def _unfit(tree: WorkTree, path: str, content: bytes | None) -> str:
     before = tree.bytes(path) if tree.is_file(path) else None
     if before is not None and clear_secrets.has_clear_secrets(tree, path):
         return f"{path} has secrets in clear, which a diff would show"
-    # What is around an edit is shown without secrets; what is written may be none.
-    added = file_patch.unified_diff(path, before, content or b"").splitlines()[2:]
-    if clear_secrets.tells_secret("\n".join(each[1:] for each in added if each.startswith("+"))):
+    # What is around an edit is shown without secrets; what is written comes from the cluster, and may be none.
+    after = OverlaidTree(tree, {path: content})
+    names = clear_secrets.lines_with_key_names(after, path) if content is not None else frozenset()
+    written = file_patch.written_lines(before or b"", content or b"")
+    if clear_secrets.tells_secret("".join(line for number, line in written if number not in names)):
         return "what would be written looks like a secret"
-    if content is not None and before is None:
-        after = OverlaidTree(tree, {path: content})
-        if clear_secrets.has_clear_secrets(after, path):
-            return "it would be a Secret in clear"
+    if content is not None and before is None and clear_secrets.has_clear_secrets(after, path):
+        return "it would be a Secret in clear"
     return ""
 
 

@@ -179,6 +179,11 @@ def _where(platform: Platform, component: Component, options: InlineOptions) -> 
     return path, options.name or (names[0] if names else component.name.rpartition("/")[2])
 
 
+def manifest_names(component: Component) -> list[str]:
+    """What a component's inline manifests are called; nothing if it is not inline."""
+    return [each.name for each in _embedded(component)]
+
+
 def _embedded(component: Component) -> list[Any]:
     return [each for each in component.origins if isinstance(each.source, Embedded)]
 
@@ -226,13 +231,30 @@ def _chosen(root: Path, component: Component, renditions: Sequence[Rendition]) -
     if made_from := source_commits.origins(component):
         where = ", ".join(dict.fromkeys(_path(each) for each in made_from))
         message = f"{component.name} renders to no objects: {where}"
-        raise errors.Refused(message, hint="Check its templates and values.")
+        raise errors.Refused(message, hint=_about_nothing(root, made_from))
     named = _named_alike(root, component.name)
     hint = f"Set components.{component.name}.from in firstlight.yaml to what it is made from"
     raise errors.UsageError(
         f"only the inline manifest itself says what {component.name} is",
         hint=f"{hint}, such as {' or '.join(named)}." if named else f"{hint}: a chart, a kustomization or manifests.",
     )
+
+
+def _about_nothing(root: Path, made_from: Sequence[Origin]) -> str:
+    """What to do where nothing comes of a source."""
+    tree = WorkTree(root)
+    for each in made_from:
+        path = _path(each)
+        chart = local_charts.read_chart(tree, path)
+        if chart and not chart.dependencies and not any(tree.is_dir(f"{path}/{name}") for name in _CHART_CONTENTS):
+            return (
+                f"{path}/{local_charts.CHART_FILE} has neither templates nor dependencies. "
+                "Add the chart that it stands for to its dependencies, or name another source in from."
+            )
+    return "Check its templates and values."
+
+
+_CHART_CONTENTS = ("templates", "charts")
 
 
 def _path(origin: Origin) -> str:

@@ -45,7 +45,9 @@ def show(
     if inline is not None:
         if not component:
             raise errors.UsageError("--inline embeds one component", hint="Name it: firstlight render NAME --inline")
-        return render_inline.command(platform, _named(platform, component), inline, offline=offline, refresh=refresh)
+        return render_inline.command(
+            platform, embedded(platform, component, inline.file), inline, offline=offline, refresh=refresh
+        )
     chosen, side = _chosen(platform, component, side_name)
     begun = time.perf_counter()
     found = asyncio.run(_render(platform, chosen, side, offline=offline, refresh=refresh, owner_labels=owner_labels))
@@ -77,6 +79,13 @@ def _named(platform: Platform, name: str) -> Component:
         clusters = ", ".join(each.cluster for each in found)
         raise errors.UsageError(f"{name} is in several clusters", hint=f"Choose with --cluster: {clusters}.")
     return found[0]
+
+
+def embedded(platform: Platform, name: str, file: str) -> Component:
+    """The component that is meant with ``--inline``: without a file the one that is inline already, by either name."""
+    inline = [each for each in platform.components if name in (each.name, *render_inline.manifest_names(each))]
+    there = [each for each in inline if render_inline.manifest_names(each)]
+    return there[0] if len(there) == 1 and not file else _named(platform, name)
 
 
 async def _render(

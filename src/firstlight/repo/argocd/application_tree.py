@@ -219,7 +219,7 @@ class _Walk:
                 self._empty(each)
             children: list[tuple[Definition, ApplicationNode | None]] = []
             for application in made.applications:
-                node = self._take(application, each, above, group=group, is_inline=is_inline)
+                node = self._take(application, each, above, group=group, is_inline=is_inline and above is None)
                 if node is not None:
                     children += [(inner, node) for inner in self._children(node.definition)]
             waiting += reversed(children)

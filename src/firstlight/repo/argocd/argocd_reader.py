@@ -82,11 +82,11 @@ _HOMES = {"cluster", "clusters", "environment", "environments", "env", "envs", "
 
 def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[ApplicationNode, str], list[Diagnostic]]:
     """The name of the installation of each Application, empty where there is one without a name."""
-    first: dict[tuple[str, bool], ApplicationNode] = {}
+    first: dict[tuple[str, bool, bool], ApplicationNode] = {}
     rivals: list[tuple[ApplicationNode, ApplicationNode]] = []
     for node in nodes:
-        # An inline manifest is often a copy of what is in Git, for the same cluster.
-        other = first.setdefault((node.id, node.root.is_inline), node)
+        # An inline manifest is often a copy of what is in Git for the same cluster, where the copy may lead to it.
+        other = first.setdefault((node.id, node.root.is_inline, node.is_inline), node)
         if other is not node:
             rivals.append((other, node))
     parents = {node.parent for node in nodes}

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from firstlight.model import argocd_names
 from firstlight.model.component import Certainty, Origin, Phase, Side, SourceForm
@@ -101,10 +101,12 @@ def _paths(source: Source | SeveralSources) -> Iterator[str]:
             yield each.path
 
 
-def without_repeated(origins: Iterable[Origin], others: Iterable[Origin]) -> tuple[Origin, ...]:
-    """Return origins without guessed installs, where scripts, helmfiles or machines install Argo CD themselves."""
+def without_repeated(origins: Sequence[Origin]) -> list[Origin]:
+    """Return the origins of a cluster without guessed installs, where something else of it installs Argo CD."""
     is_installed = any(
-        each.side is Side.BOOTSTRAP and (each.name in {NAME, *_CHARTS} or _REMOTE.search(each.command))
-        for each in others
+        each.side is Side.BOOTSTRAP
+        and each.doubt != _DOUBT
+        and (each.name in {NAME, *_CHARTS} or _REMOTE.search(each.command))
+        for each in origins
     )
-    return tuple(each for each in origins if not (is_installed and each.doubt == _DOUBT))
+    return [each for each in origins if not (is_installed and each.doubt == _DOUBT)]

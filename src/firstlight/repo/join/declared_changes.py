@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import UNSET
 
@@ -11,7 +11,7 @@ from firstlight.model.component import Component, Origin, Owner, Phase, Side, So
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.source import DirectorySource
+from firstlight.model.source import DirectorySource, Embedded, SeveralSources
 from firstlight.repo import well_known_components
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
@@ -28,6 +28,8 @@ _PREFERRED = [
     SourceForm.HELM_COMMAND,
     SourceForm.TOFU,
     SourceForm.KUSTOMIZATION,
+    SourceForm.KUSTOMIZE_COMMAND,
+    SourceForm.KUBECTL_COMMAND,
 ]
 
 
@@ -155,14 +157,59 @@ def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | 
         )
 
 
+def meant_clusters(
+    declaration: Declaration, inferred: Mapping[str, Sequence[Component]], fallback: Collection[str]
+) -> dict[str, Collection[str]]:
+    """Return the clusters that each declared component is about; all of them where the entry has no ``from``.
+
+    An entry with ``from`` is about the clusters that it names. Without names it is about those that deploy this path,
+    and those with an inline manifest of that name, which does not say what it is made from; else about those with a
+    component of that name.
+
+    Args:
+        declaration: firstlight.yaml.
+        inferred: The components of each cluster, as the readers found them.
+        fallback: The clusters for which something new is meant.
+    """
+    meant: dict[str, Collection[str]] = {}
+    for name, wish in declaration.platform.components.items():
+        if wish.clusters or not wish.from_:
+            meant[name] = wish.clusters or inferred.keys()
+            continue
+        named = {
+            each: found[index] for each, found in inferred.items() if (index := _index_of(found, name)) is not None
+        }
+        deploying = {each for each, found in inferred.items() if _index(found, name, wish) is not None}
+        inline = {each for each, component in named.items() if _is_only_inline(component)}
+        meant[name] = deploying | inline or named.keys() or fallback
+    return meant
+
+
+def _is_only_inline(component: Component) -> bool:
+    return all(isinstance(origin.source, Embedded) for origin in component.origins)
+
+
 def components(
-    declaration: Declaration, tree: WorkTree, cluster: str, inferred: Sequence[Component]
+    declaration: Declaration,
+    tree: WorkTree,
+    cluster: str,
+    inferred: Sequence[Component],
+    *,
+    meant: Mapping[str, Collection[str]],
 ) -> tuple[list[Component], list[Diagnostic]]:
-    """Return the components of a cluster, with what is declared of them."""
+    """Return the components of a cluster, with what is declared of them.
+
+    Args:
+        declaration: firstlight.yaml.
+        tree: The repo.
+        cluster: The name of the cluster.
+        inferred: Its components, as the readers found them.
+        meant: The clusters that each declared component is about.
+    """
     found = list(inferred)
     diagnostics: list[Diagnostic] = []
     for name, wish in declaration.platform.components.items():
-        if wish.clusters and cluster not in wish.clusters:
+        if cluster not in meant[name]:
             continue
         if (index := _index(found, name, wish)) is not None:
             others = [each for each in found if each.name == name and each is not found[index]]
@@ -188,7 +235,7 @@ def components(
         diagnostics += declaration_file.useless_hooks(declaration, found[index])
     names = {each.name for each in found}
     for name, wish in declaration.platform.components.items():
-        if wish.clusters and cluster not in wish.clusters:
+        if cluster not in meant[name]:
             continue
         for number, need in enumerate(wish.needs):
             if name in names and need not in names:
@@ -296,10 +343,10 @@ def _index(found: Sequence[Component], name: str, wish: declaration_form.Compone
     """Return the component that is meant: by where it comes from, else by its name."""
     if path := _clean(wish.from_):
         places = [
-            (not _is_called(each, name), _PREFERRED.index(origin.form), index)
+            (not _is_called(each, name), not _applies(origin, path), _PREFERRED.index(origin.form), index)
             for index, each in enumerate(found)
             for origin in each.origins
-            if origin.form in _PREFERRED and _comes_from(origin, path)
+            if origin.form in _PREFERRED and (_applies(origin, path) or _is_below(origin.place.path, path))
         ]
         return min(places)[-1] if places else None
     if (exact := _index_of(found, name)) is not None:
@@ -315,10 +362,10 @@ def _is_called(component: Component, name: str) -> bool:
     return component.name == name or component.name.rpartition("/")[2] == name
 
 
-def _comes_from(origin: Origin, path: str) -> bool:
-    if isinstance(origin.source, DirectorySource) and origin.source.path == path:
-        return True
-    return _is_below(origin.place.path, path)
+def _applies(origin: Origin, path: str) -> bool:
+    """Whether a directory of the repo is among what an origin applies."""
+    sources = origin.source.each if isinstance(origin.source, SeveralSources) else (origin.source,)
+    return any(isinstance(each, DirectorySource) and each.path == path for each in sources)
 
 
 def _is_below(path: str, directory: str) -> bool:

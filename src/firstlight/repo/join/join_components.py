@@ -14,7 +14,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from firstlight.model import flux_names
 from firstlight.model.component import Component, ComponentNeed, ObjectId, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.source import ChartSource, DirectorySource, SeveralSources, Source
+from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, SeveralSources, Source
 from firstlight.repo import well_known_components
 
 _RELEASES = [
@@ -135,7 +135,7 @@ def _grouped(origins: Sequence[Origin]) -> list[tuple[Origin, ...]]:
             continue
         groups.setdefault(key, []).append(origin)
     for origin in late:
-        groups.setdefault(_inline(origin, groups), []).append(origin)
+        groups.setdefault(_inline(origin, groups, homes), []).append(origin)
     return [tuple(group) for group in groups.values()]
 
 
@@ -195,23 +195,53 @@ def _loose(each: ObjectId) -> Loose:
     return (each.group, each.kind, each.name)
 
 
-def _inline(origin: Origin, groups: Mapping[Key, Sequence[Origin]]) -> Key:
+def _inline(origin: Origin, groups: Mapping[Key, Sequence[Origin]], homes: Sequence[tuple[Origin, set[Loose]]]) -> Key:
     """The component whose first half an inline manifest is."""
     mine = well_known_components.recognised([origin.name])
     for key, group in groups.items():
-        labels = {each.name for each in group} | {release[2] for each in group for release in _releases(each)}
+        labels = {label for each in group for label in _labels(each)}
         if origin.name in labels and any(each.form != SourceForm.INLINE_MANIFEST for each in group):
             return key
-    if mine is not None:
-        alike = [key for key, group in groups.items() if any(_known(each) == mine for each in group)]
+    if (home := _taking_over(origin, homes)) and (taken := [key for key, group in groups.items() if home in group]):
+        return taken[0]
+    for recognised in (_known, _fetched) if mine is not None else ():
+        alike = [key for key, group in groups.items() if any(recognised(each) == mine for each in group)]
         if len(alike) == 1:
             return alike[0]
     return ("origin", origin.id)
 
 
+def _labels(origin: Origin) -> Iterator[str]:
+    """What an inline manifest of it may be called: its name, its release, its chart in the repo."""
+    yield origin.name
+    for source in _sources(origin.source):
+        if isinstance(source, ChartSource) and origin.phase != Phase.CRDS:
+            yield source.release or origin.name
+            if not source.repository:
+                yield posixpath.basename(source.name)
+
+
+def _taking_over(origin: Origin, homes: Sequence[tuple[Origin, set[Loose]]]) -> Origin | None:
+    """What applies from Git the greater part of what an inline manifest has, or is for the greater part in it."""
+    mine = {_loose(each) for each in origin.objects if each.kind != "Namespace"}
+    shared = []
+    for number, (home, _) in enumerate(homes):
+        theirs = {_loose(each) for each in home.objects if each.kind != "Namespace"}
+        both = len(mine & theirs)
+        if 2 * both > min(len(mine), len(theirs)):
+            shared.append((both, -number))
+    return homes[-max(shared)[1]][0] if shared else None
+
+
 def _known(origin: Origin) -> well_known_components.WellKnownComponent | None:
     charts = [source.name for source in _sources(origin.source) if isinstance(source, ChartSource)]
     return well_known_components.recognised([origin.name, *charts])
+
+
+def _fetched(origin: Origin) -> well_known_components.WellKnownComponent | None:
+    """What a kustomization fetches from the repository of its makers, such as github.com/argoproj/argo-cd."""
+    urls = [source.url for source in _sources(origin.source) if isinstance(source, RemoteSource)]
+    return well_known_components.recognised(posixpath.basename(url).removesuffix(".git") for url in urls)
 
 
 def _component(cluster: str, name: str, group: Sequence[Origin], by_id: Mapping[str, str]) -> Component:

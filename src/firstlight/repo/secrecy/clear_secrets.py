@@ -10,20 +10,18 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from firstlight.clients.git import Git, NotARepository
 from firstlight.document.within import at, sequence
-from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import secret_words
 from firstlight.model.component import ObjectId
-from firstlight.model.platform import ClearSecret
 from firstlight.model.rendition import Object, has_secrets
 from firstlight.repo.changes.compare_fields import Steps
-from firstlight.repo.secrecy import nested_manifests, secret_text
-from firstlight.repo.work_tree import YAML, WorkTree
+from firstlight.repo.secrecy import secret_text
+from firstlight.repo.work_tree import WorkTree
 
 _PLACEHOLDER = re.compile(
     r"\s*(?:<[\w .:/-]{1,80}>|[A-Z0-9_]*PLACEHOLDER[A-Z0-9_]*"
@@ -120,79 +118,6 @@ def decoded(value: str) -> str:
         return base64.b64decode(value, validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
         return value
-
-
-# Secrets of a repo that anybody can read who can read the repo; their values are never kept.
-
-
-_CLEAR_SECRETS_HOLDERS = ("stringData", "data")
-_CLEAR_SECRETS_SECRET = re.compile(rb"\bSecret\b|\bsecretGenerator\b")
-"""Not an ExternalSecret, of which there are many: their files need not be parsed."""
-
-
-def clear_secrets_of(tree: WorkTree) -> tuple[ClearSecret, ...]:
-    """Return every Secret with values in clear, also those inside other manifests and those that kustomize makes."""
-    held: list[ClearSecret] = []
-    for path in tree.files:
-        content = tree.bytes(path) if path.endswith((*YAML, ".json")) else None
-        if content is None or not _CLEAR_SECRETS_SECRET.search(content) or is_filtered(tree, path):
-            continue
-        for document in tree.documents(path):
-            if not isinstance(document.value, Mapping) or "sops" in document.value:
-                continue
-            held += _generated(tree, document)
-            held += [
-                found
-                for steps, value in nested_manifests.manifests(document.value)
-                if (found := _of(document, steps, value)) is not None
-            ]
-    return tuple(held)
-
-
-def _of(document: YamlDocument, steps: nested_manifests.Steps, value: Mapping[str, Any]) -> ClearSecret | None:
-    if not ObjectId.of(value).is_secret or "sops" in value:
-        return None
-    for holder in _CLEAR_SECRETS_HOLDERS:
-        entries = value.get(holder)
-        pairs = entries.items() if isinstance(entries, Mapping) else ()
-        names = [str(name) for name, held in pairs if _clear_secrets_is_readable(holder, str(name), held)]
-        if names:
-            # A text has one place, whatever is in it.
-            is_text = isinstance(at(document.value, *steps), str)
-            place = document.place(*steps) if is_text else document.place(*steps, holder, names[0])
-            return ClearSecret(id=ObjectId.of(value), keys=tuple(names), place=place)
-    return None
-
-
-def _generated(tree: WorkTree, document: YamlDocument) -> Iterator[ClearSecret]:
-    """Yield the Secrets that a kustomization makes of literals and of files with ``NAME=value``."""
-    namespace = str(at(document.value, "namespace") or "")
-    for number, generator in enumerate(sequence(document.value, "secretGenerator")):
-        literals = [str(each).partition("=") for each in sequence(generator, "literals")]
-        files = [*sequence(generator, "envs"), *([env] if (env := at(generator, "env")) else [])]
-        base = posixpath.dirname(document.place().path)
-        lines = [
-            line.strip().partition("=")
-            for each in files
-            for line in (tree.text(posixpath.normpath(posixpath.join(base, str(each)))) or "").splitlines()
-            if not line.lstrip().startswith("#")
-        ]
-        names = [
-            name
-            for name, mark, text in (*literals, *lines)
-            if mark and _clear_secrets_is_readable("stringData", name, text.strip("\"'"))
-        ]
-        if names:
-            id = ObjectId("", "Secret", str(at(generator, "namespace") or namespace), str(at(generator, "name") or ""))
-            place = document.place("secretGenerator", number)
-            yield ClearSecret(id=id, keys=tuple(dict.fromkeys(names)), place=place)
-
-
-def _clear_secrets_is_readable(holder: str, name: str, value: Any) -> bool:
-    """Whether a value is a secret, and there: teams keep plain settings in Secrets as well, and words for later."""
-    text = decoded(value) if holder == "data" and isinstance(value, str) else value
-    is_one = secret_words.is_secret_name(name) or (isinstance(text, str) and secret_text.is_secret_text(text))
-    return is_one and not is_placeholder(text) and stands_clear((holder, name), value)
 
 
 # Files that hold keys.
@@ -293,6 +218,21 @@ def has_clear_secrets(tree: WorkTree, path: str) -> bool:
 def tells_secret(text: str) -> bool:
     """Whether a line of a text gives a secret in clear, by the name that stands before it."""
     return any(match["value"].lower() not in _NO_VALUE for match in _GIVEN.finditer(text))
+
+
+_KEY_LISTS = {"ExternalSecret": ("spec", "data"), "ClusterExternalSecret": ("spec", "externalSecretSpec", "data")}
+
+
+def lines_with_key_names(tree: WorkTree, path: str) -> frozenset[int]:
+    """Return the lines on which an ExternalSecret names a key of its Secret: ``secretKey: ca.crt`` gives no secret."""
+    if b"ExternalSecret" not in (tree.bytes(path) or b""):
+        return frozenset()
+    return frozenset(
+        document.place(*steps, number, "secretKey").line
+        for document in tree.documents(path)
+        if (steps := _KEY_LISTS.get(str(at(document.value, "kind"))))
+        for number, _ in enumerate(sequence(document.value, *steps))
+    )
 
 
 # What is on the disk of a work tree and not in Git's sight: ignored files, without those that tools make.

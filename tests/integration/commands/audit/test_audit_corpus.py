@@ -11,7 +11,7 @@ from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import Finding
 from firstlight.repo import overlaid_tree, platform_reader
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy import clear_secrets
+from firstlight.repo.secrecy import secret_search
 from firstlight.repo.work_tree import WorkTree
 
 CORPUS = Path(__file__).parents[4] / "../shared/corpus"
@@ -27,7 +27,7 @@ def _scene(name: str) -> PlatformView:
         platform=platform_reader.read_tree(tree),
         files=tree,
         today=datetime.date(2026, 11, 1),
-        clear_secrets=clear_secrets.clear_secrets_of(tree),
+        clear_secrets=secret_search.clear_secrets_of(tree),
     )
 
 

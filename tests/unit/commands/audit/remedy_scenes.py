@@ -9,7 +9,9 @@ from firstlight.commands.audit import rule_remedy, rulebook
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.document import yaml_reader
 from firstlight.model.component import ObjectId
-from firstlight.repo import overlaid_tree, platform_reader
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Finding
+from firstlight.repo import file_patch, platform_reader
 from firstlight.repo.platform_view import LiveObjects, PlatformView
 from firstlight.repo.work_tree import WorkTree
 
@@ -62,19 +64,32 @@ def _kind(value: Mapping[str, Any]) -> tuple[str, str]:
     return named.group, named.kind
 
 
-def remedy(rule: str, scene: PlatformView) -> Remedy:
-    """What the findings of a rule lead to; there must be some."""
+def remedy(rule: str, scene: PlatformView, **answers: str) -> Remedy:
+    """What the findings of a rule lead to; there must be some. ``__`` in an answer's name stands for the dot."""
     findings = rulebook.findings(scene, rulebook.read_rulebook(), only=[rule])
     assert findings
-    found = rule_remedy.remedy_of(rule, scene, findings)
+    found = rule_remedy.remedy_of(rule, scene, findings, answers_of(**answers))
     assert found is not None
     assert found.rule == rule
     return found
 
 
+def answers_of(**answers: str) -> dict[str, str]:
+    """Answers by their keys."""
+    return {key.replace("__", ".").replace("_", "-"): value for key, value in answers.items()}
+
+
+def asked(remedy: Remedy) -> list[str]:
+    """What it asks, without how to answer."""
+    return [each.text for each in remedy.open_questions]
+
+
 def apply(root: Path, remedy: Remedy) -> dict[str, str]:
-    """Write the patch; the files that it changes."""
-    texts = {path: text or "" for path, text in overlaid_tree.edited_files(WorkTree(root), remedy.edits).items()}
+    """Write the patch, as ``--remedy`` would show it; the files that it changes."""
+    finding = Finding(code=remedy.rule, severity=Severity.WARNING, message=remedy.title, edits=remedy.edits)
+    patch = file_patch.patch(WorkTree(root), [finding])
+    assert [why for _, why in patch.refused] == []
+    texts = {path: (content or b"").decode() for path, content in patch.after.items()}
     for path, text in texts.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)

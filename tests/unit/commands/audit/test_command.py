@@ -18,6 +18,7 @@ from firstlight.commands.audit import audit as audit_room
 from firstlight.commands.audit import audit_request, live_objects, rule_remedy, text, watch
 from firstlight.commands.audit.audit import AuditMeans
 from firstlight.commands.audit.audit_request import AuditRequest
+from firstlight.commands.audit.interview import AnswerForm, Interview
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.model.cluster import Cluster
 from firstlight.model.decision import ProcedureStep
@@ -26,7 +27,8 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.work_tree import WorkTree
-from tests.unit.commands.audit import repos
+from tests.unit.commands.audit import remedy_scenes, repos
+from tests.unit.commands.audit.test_mesh_remedy import APART
 
 RULE = ("--rule", repos.RULE)
 
@@ -310,7 +312,7 @@ def test_an_audit_without_findings_says_so(repo: Path, capsys: pytest.CaptureFix
     assert "nothing found" in text.counts(Audit(repo="x", clusters=(), findings=()))
 
 
-def remedy(scene: PlatformView, findings: Sequence[Finding]) -> Remedy:
+def remedy(scene: PlatformView, findings: Sequence[Finding], _: Interview) -> Remedy:
     edit = FileEdit(path="clusters/home/web.yaml", verb=EditVerb.SET, steps=("spec", "replicas"), value=3)
     step = ProcedureStep(side=None, text="merge it", command="git merge")
     refused = () if "scaled" in findings[0].code else ("it is too late",)
@@ -342,6 +344,36 @@ def test_a_remedy_that_is_refused_is_exit_code_3(
 
     assert audit(repo, "--remedy", "web-late") == 3
     assert "it is too late" in capsys.readouterr().out
+
+
+def test_an_answer_that_nobody_asked_for_is_an_error(
+    repo: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asking(scene: PlatformView, findings: Sequence[Finding], interview: Interview) -> Remedy:
+        return Remedy(rule=repos.RULE, title=interview.ask("pool", "Which pool?", AnswerForm.NAME) or "nobody said")
+
+    monkeypatch.setattr(rule_remedy, "known_remedies", lambda: {repos.RULE: asking})
+
+    assert audit(repo, "--remedy", repos.RULE, "-o", "json") == 2
+    assert json.loads(capsys.readouterr().out)["answers"] == [
+        {"key": "pool", "form": "NAME", "question": "Which pool?"}
+    ]
+    assert audit(repo, "--remedy", repos.RULE, "--answer", "pool=fast") == 2
+    assert capsys.readouterr().out == "fast\n"
+    assert audit(repo, "--remedy", repos.RULE, "--answer", "disk=sda") == 64
+    assert "the remedy does not ask for disk" in capsys.readouterr().err
+    assert audit(repo, "--answer", "disk=sda") == 64
+    assert audit(repo, "--remedy", repos.RULE, "--answer", "disk") == 64
+
+
+@pytest.mark.parametrize("rule", ["mesh-by-hand", "mesh-own-authorities"])
+def test_the_patch_of_a_mesh_is_not_refused_because_of_what_it_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rule: str
+) -> None:
+    remedy_scenes.made(tmp_path, {**APART, **remedy_scenes.STORES})
+
+    assert audit(tmp_path, "--remedy", rule) in (0, 2)
+    assert "+    - secretKey: ca.crt" in capsys.readouterr().out
 
 
 def test_a_remedy_where_nothing_is_found(

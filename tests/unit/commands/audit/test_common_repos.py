@@ -13,7 +13,7 @@ from firstlight.commands.audit import rulebook
 from firstlight.document import yaml_reader
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy import clear_secrets
+from firstlight.repo.secrecy import secret_search
 from firstlight.repo.work_tree import WorkTree
 
 COMMON = Path(__file__).parents[3] / "scenarios" / "audit" / "common"
@@ -30,7 +30,7 @@ def test_nothing_else_is_found(file: Path, tmp_path: Path) -> None:
     scene = PlatformView(
         platform=platform_reader.read_tree(tree),
         files=tree,
-        clear_secrets=clear_secrets.clear_secrets_of(tree),
+        clear_secrets=secret_search.clear_secrets_of(tree),
         today=datetime.date(2026, 11, 1),
     )
 

@@ -1,11 +1,14 @@
 """A mesh connected from the repo: the patch alone does it, in order, and what cannot work is refused."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from firstlight import errors
 from firstlight.model.component import Side
+from firstlight.repo.platform_view import PlatformView
 from tests.unit.commands.audit import remedy_scenes
 
 OFF = """\
@@ -131,7 +134,7 @@ def test_cert_manager_signs_where_gitops_brings_both(tmp_path: Path) -> None:
 
 def test_without_a_store_somebody_has_to_say_where_the_authority_comes_from(tmp_path: Path) -> None:
     remedy = remedy_scenes.remedy("mesh-by-hand", remedy_scenes.made(tmp_path, APART))
-    (question,) = remedy.open_questions
+    (question,) = remedy_scenes.asked(remedy)
     assert question.startswith("From where does apps, infra get the authority?")
     assert not [each for each in remedy.edits if "mesh" in each.path]
 
@@ -139,7 +142,7 @@ def test_without_a_store_somebody_has_to_say_where_the_authority_comes_from(tmp_
 def test_half_a_mesh_is_not_written(tmp_path: Path) -> None:
     files = {**APART, **remedy_scenes.STORES, "bootstrap/clusters/apps/cilium.yaml": _off("apps", 2, "whatever comes")}
     remedy = remedy_scenes.remedy("mesh-by-hand", remedy_scenes.made(tmp_path, files))
-    assert [each for each in remedy.open_questions if each.startswith("At which address do others reach")]
+    assert [each for each in remedy_scenes.asked(remedy) if each.startswith("At which address do others reach")]
     assert not [each for each in remedy.edits if each.path.endswith("cilium.yaml")]
 
 
@@ -185,3 +188,81 @@ def test_a_range_that_would_hold_machines_is_asked_for(tmp_path: Path) -> None:
     remedy = remedy_scenes.remedy("native-routing-too-narrow", remedy_scenes.made(tmp_path, files))
     assert not remedy.edits
     assert remedy.open_questions
+
+
+def test_answers_finish_a_mesh_that_has_no_addresses_yet(tmp_path: Path) -> None:
+    files = {**APART, **remedy_scenes.STORES, "bootstrap/clusters/apps/cilium.yaml": _off("apps", 2, "whatever comes")}
+    remedy = remedy_scenes.remedy("mesh-by-hand", remedy_scenes.made(tmp_path, files), address__apps="10.30.2.201")
+    texts = remedy_scenes.apply(tmp_path, remedy)
+
+    assert not [each for each in remedy_scenes.asked(remedy) if each.startswith("At which address")]
+    assert "10.30.2.201" in texts["bootstrap/clusters/apps/cilium.yaml"]
+    assert "10.30.2.201" in texts["bootstrap/clusters/infra/cilium.yaml"]
+    assert remedy_scenes.finds(tmp_path, "mesh-by-hand", "mesh-not-connected") == []
+
+
+def test_the_mesh_goes_into_the_directory_that_is_answered(tmp_path: Path) -> None:
+    stage, sync = "kubernetes/clusters/stage", "flux-system/gotk-sync.yaml"
+    files = {
+        **APART, **remedy_scenes.STORES,
+        "kubernetes/clusters/apps/kustomization.yaml": f"resources: [{sync}, store.yaml]\n",
+        "kubernetes/clusters/apps-only/notes.yaml": "kind: List\napiVersion: v1\nitems: []\n",
+        f"{stage}/{sync}": remedy_scenes.mesh()[f"kubernetes/clusters/apps/{sync}"].replace("apps", "stage"),
+        f"{stage}/kustomization.yaml": f"resources: [{sync}, ../apps]\n",
+    }  # fmt: skip
+    scene = remedy_scenes.made(tmp_path, files)
+
+    asked = remedy_scenes.remedy("mesh-by-hand", scene)
+    answered = remedy_scenes.remedy("mesh-by-hand", scene, directory__apps="./kubernetes/clusters/apps-only/")
+
+    assert "directory.apps" in [each.key for each in asked.open_questions]
+    assert "directory.apps" not in [each.key for each in answered.open_questions]
+    assert "kubernetes/clusters/apps-only/mesh.yaml" in [each.path for each in answered.edits]
+    with pytest.raises(errors.UsageError, match="there is no directory nowhere"):
+        remedy_scenes.remedy("mesh-by-hand", scene, directory__apps="nowhere")
+
+
+SETTINGS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cluster-settings, namespace: flux-system}
+data:
+  POD_CIDR: 10.54.0.0/16
+"""
+
+
+def _contradicting(root: Path) -> PlatformView:
+    cilium, sync = "bootstrap/clusters/apps/cilium.yaml", "kubernetes/clusters/apps/flux-system/gotk-sync.yaml"
+    base = remedy_scenes.mesh()
+    substituted = "  postBuild: {substituteFrom: [{kind: ConfigMap, name: cluster-settings}]}\n"
+    return remedy_scenes.made(root, {
+        cilium: base[cilium].replace("10.48.0.0/13", "10.52.0.0/16"),
+        sync: base[sync].rstrip("\n") + "\n" + substituted,
+        "kubernetes/clusters/apps/settings.yaml": SETTINGS,
+    })  # fmt: skip
+
+
+def test_an_answered_range_is_written(tmp_path: Path) -> None:
+    scene = _contradicting(tmp_path)
+    (question,) = remedy_scenes.remedy("native-routing-too-narrow", scene).open_questions
+    assert str(question).endswith("(--answer range=NETWORK)")
+
+    remedy = remedy_scenes.remedy("native-routing-too-narrow", scene, range="10.48.0.0/13")
+
+    assert not remedy.open_questions
+    texts = remedy_scenes.apply(tmp_path, remedy)
+    assert "ipv4NativeRoutingCIDR: 10.48.0.0/13" in texts["bootstrap/clusters/apps/cilium.yaml"]
+    assert remedy_scenes.finds(tmp_path, "native-routing-too-narrow") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("10.56.0.0/16", "10.56.0.0/16 does not hold the pods in 10.50.0.0/16"),
+        ("10.0.0.0/8", "10.0.0.0/8 also holds 10.30.2.11"),
+        ("somewhere", "somewhere is not a network, such as 10.0.0.0/16"),
+    ],
+)
+def test_a_range_that_cannot_be_right_is_refused(tmp_path: Path, answer: str, says: str) -> None:
+    with pytest.raises(errors.UsageError, match=re.escape(says)):
+        remedy_scenes.remedy("native-routing-too-narrow", _contradicting(tmp_path), range=answer)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.commands.audit import remedy_scenes
 
 
@@ -49,7 +51,20 @@ def test_an_address_of_a_strange_network_is_asked_about(tmp_path: Path) -> None:
     base = remedy_scenes.mesh()["bootstrap/clusters/apps/cilium.yaml"]
     files = {"bootstrap/clusters/apps/cilium.yaml": base.replace("10.30.2.201", "10.99.2.201")}
     remedy = remedy_scenes.remedy("pin-outside-pool", remedy_scenes.made(tmp_path, files))
-    assert remedy.open_questions == ("Is 10.99.2.201 led to apps? No machine and no pool of it is in 10.99.2.0/24",)
+    assert remedy_scenes.asked(remedy) == [
+        "Is 10.99.2.201 led to apps? No machine and no pool of it is in 10.99.2.0/24"
+    ]
+
+
+@pytest.mark.parametrize(("answer", "is_edited"), [("yes", True), ("no", False)])
+def test_an_address_that_is_not_led_there_gets_no_pool(tmp_path: Path, answer: str, is_edited: bool) -> None:
+    base = remedy_scenes.mesh()["bootstrap/clusters/apps/cilium.yaml"]
+    files = {"bootstrap/clusters/apps/cilium.yaml": base.replace("10.30.2.201", "10.99.2.201")}
+    scene = remedy_scenes.made(tmp_path, files)
+    remedy = remedy_scenes.remedy("pin-outside-pool", scene, routed__10__99__2__201=answer)
+    assert not remedy.open_questions
+    assert bool(remedy.edits) is is_edited
+    assert any(each.text.startswith("Choose another address") for each in remedy.steps) is not is_edited
 
 
 def test_a_pool_that_is_for_others_is_left_as_it_is(tmp_path: Path) -> None:
@@ -78,4 +93,6 @@ def test_no_pool_is_put_where_another_cluster_takes_it_as_well(tmp_path: Path) -
     }
     remedy = remedy_scenes.remedy("pin-outside-pool", remedy_scenes.made(tmp_path, files))
     assert remedy.edits == ()
-    assert "Which directory is of apps alone? stage applies kubernetes/clusters/apps, too" in remedy.open_questions
+    assert "Which directory is of apps alone? stage applies kubernetes/clusters/apps, too" in remedy_scenes.asked(
+        remedy
+    )

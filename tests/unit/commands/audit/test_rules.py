@@ -22,7 +22,7 @@ from firstlight.model.component import ObjectId
 from firstlight.model.finding import Finding
 from firstlight.repo import overlaid_tree, platform_reader
 from firstlight.repo.platform_view import LiveObjects, PlatformView
-from firstlight.repo.secrecy import clear_secrets
+from firstlight.repo.secrecy import secret_search
 from firstlight.repo.work_tree import WorkTree
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios" / "audit"
@@ -58,7 +58,7 @@ def _scene(repo: Mapping[str, Any], root: Path) -> PlatformView:
         ignored=tuple(git.get("ignored") or ()),
         modes=git.get("modes") or {},
         committed={path: datetime.date.fromisoformat(day) for path, day in (git.get("committed") or {}).items()},
-        clear_secrets=clear_secrets.clear_secrets_of(tree),
+        clear_secrets=secret_search.clear_secrets_of(tree),
         live={name: _live(objects) for name, objects in (repo.get("live") or {}).items()},
     )
 

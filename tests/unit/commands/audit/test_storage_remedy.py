@@ -54,8 +54,16 @@ def test_volumes_that_are_free_or_elsewhere_do_not_stand_in_the_way(tmp_path: Pa
 
 def test_a_cluster_that_was_not_asked_has_to_be_looked_at(tmp_path: Path) -> None:
     remedy = remedy_scenes.remedy("storage-own-devices", remedy_scenes.made(tmp_path, STORAGE))
-    (question,) = remedy.open_questions
+    (question,) = remedy_scenes.asked(remedy)
     assert "The cluster was not asked: run it with --live" in question
+    free = remedy_scenes.remedy("storage-own-devices", remedy_scenes.read(tmp_path, live={}), volumes_bound__apps="no")
+    assert (free.refused, free.open_questions) == ((), ())
+    bound = remedy_scenes.remedy(
+        "storage-own-devices", remedy_scenes.read(tmp_path, live={}), volumes_bound__apps="yes"
+    )
+    assert bound.refused == (
+        "volumes of apps are bound on CephCluster rook-ceph/rook-ceph; move or release them first",
+    )
 
 
 def test_storage_is_exported_consumed_and_tested_before_the_old_one_goes(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """``firstlight render --inline``: which file, which objects, which exit code."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from firstlight import errors
 from firstlight.commands.render import command as render_command
 from firstlight.commands.render import inline as render_inline
+from firstlight.commands.render import render as render_room
 from firstlight.commands.render.inline import InlineOptions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
@@ -19,6 +21,9 @@ from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import ChartSource, DirectorySource, Embedded
+from firstlight.repo import platform_reader
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios" / "platform"
 
 PATCH = """\
 # ours
@@ -298,6 +303,32 @@ def test_the_options(arguments: list[str], inline: str | None) -> None:
     assert set(seen) == {
         "inline", "name", "check", "dry_run", "allow_secret", "create_namespace", "with_root", "as_omni_manifest",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("repo_name", "asked", "meant"),
+    [
+        ("made-from-clusters", "argocd", ("rack-a", "argocd")),  # It is in rack-b as well, and not inline there.
+        ("inline-by-directories", "cilium", ("home", "kube-system-cilium")),  # The Application has another name.
+    ],
+)
+def test_what_is_inline_already_is_meant(repo_name: str, asked: str, meant: tuple[str, str]) -> None:
+    platform = platform_reader.read(SCENARIOS / repo_name / "repo")
+
+    found = render_room.embedded(platform, asked, "")
+
+    assert (found.cluster, found.name) == meant
+
+
+def test_a_chart_without_templates_is_named(tmp_path: Path) -> None:
+    (tmp_path / "charts" / "cilium").mkdir(parents=True)
+    (tmp_path / "charts" / "cilium" / "Chart.yaml").write_text("apiVersion: v2\nname: cilium\nversion: 1.0.0\n")
+    chart = dataclasses.replace(release(), source=ChartSource(name="charts/cilium"))
+
+    with pytest.raises(errors.Refused) as refused:
+        run(tmp_path, rendition(), one=component(inline_origin(), chart))
+
+    assert refused.value.hint.startswith("charts/cilium/Chart.yaml has neither templates nor dependencies.")
 
 
 NOTHING = {

@@ -42,12 +42,18 @@ def outside_services(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     Evidence(f"{who}: {address}", place),
                     *(Evidence(f"services: {each} by {each.who}", each.place) for each in ranges),
                 ),
-                fix=f"Write {address_range.nth(ranges[-1].spans[0], _TENTH)}, the tenth address of the services.",
+                fix=_proposal(ranges[0], address),
                 # Kubelets may send pods to somebody outside of the cluster; nobody serves DNS in a range of pods.
                 severity=None if component or among else Severity.WARNING,
                 # One that is certain is enough, if all others agree.
                 rests=(min((each.basis for each in ranges), key=lambda basis: basis.rank),),
             )
+
+
+def _proposal(source: cluster_networks.RangeSource, address: AddressRange) -> str:
+    """The tenth address of the range that the API server has, in the family of the address it replaces."""
+    span = next((each for each in source.spans if each.version == address.version), source.spans[0])
+    return f"Write {address_range.nth(span, _TENTH)}, the tenth address of the services, {span} by {source.who}."
 
 
 def _asked(scene: PlatformView, cluster: Cluster) -> Iterator[tuple[str, AddressRange, Place, str]]:

@@ -19,6 +19,7 @@ from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import PlatformView
+from firstlight.repo.secrecy import hidden_texts, nested_manifests
 from firstlight.repo.secrecy.clear_secrets import is_placeholder
 
 _TALOS_SECRETS = "talos-secrets-in-clear"
@@ -101,16 +102,33 @@ def private_keys(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Private keys, of age or of TLS; those in Secrets are told of as Secrets."""
     told = _told(scene)
     for path in scene.files.files:
-        text = scene.files.text(path) if path.endswith(_TEXTS) and path not in told else None
+        text = scene.files.text(path) if path.endswith(_TEXTS) else None
         if not text or "ENC[AES256" in text:
             continue
-        for what, mark, expression in _KEYS:
-            # A mark is found at once, and few files have one; an expression goes through all of a text.
-            if mark in text and (match := expression.search(text)):
-                yield rule.finding(
-                    f"{what} stands in Git", at=Place(path, text.count("\n", 0, match.start()) + 1), key=what
-                )
-                break
+        found = _key_in(text) if path not in told else None
+        if found is not None:
+            what, start = found
+            yield rule.finding(f"{what} stands in Git", at=Place(path, text.count("\n", 0, start) + 1), key=what)
+        elif _may_hold(path) and (path in told or hidden_texts.LONG_BASE64.search(text)):
+            yield from _keys_inside(rule, scene, path)
+
+
+def _key_in(text: str) -> tuple[str, int] | None:
+    """What key is in a text, and where."""
+    for what, mark, expression in _KEYS:
+        # A mark is found at once, and few files have one; an expression goes through all of a text.
+        if mark in text and (match := expression.search(text)):
+            return what, match.start()
+    return None
+
+
+def _keys_inside(rule: AuditRule, scene: PlatformView, path: str) -> Iterator[Finding]:
+    """Keys in the values of a file: beside its Secrets, and in what base64 holds."""
+    for document in scene.files.documents(path):
+        for steps, text in nested_manifests.texts_outside_secrets(document.value):
+            if found := _key_in(text):
+                yield rule.finding(f"{found[0]} stands in Git", at=document.place(*steps), key=found[0])
+                return
 
 
 def _may_hold(path: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.commands.audit import storage_clusters
+from firstlight.commands.audit.interview import AnswerForm, Interview
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.commands.audit.storage_clusters import CEPH, DeviceStorage
 from firstlight.document import within
@@ -20,7 +21,7 @@ _CEPH_DRIVERS = (".rbd.csi.ceph.com", ".cephfs.csi.ceph.com")
 _SHOWN = 5
 
 
-def consume(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
+def consume(scene: PlatformView, findings: Sequence[Finding], interview: Interview) -> Remedy:
     """How the other clusters come to consume what infra has."""
     infra = storage_clusters.infra(scene)
     rule = findings[0].code if findings else "storage-own-devices"
@@ -34,14 +35,19 @@ def consume(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
         for store in storage_clusters.stores(scene, cluster.name)
         if store.kind == CEPH
     ]
-    refused = [*_cannot(scene, infra, consumers), *(each for one in consumers for each in _bound(scene, *one))]
+    refused = [
+        *_cannot(scene, infra, consumers),
+        *(each for one in consumers for each in _bound(scene, *one, interview)),
+    ]
     names = dict.fromkeys(cluster.name for cluster, _ in consumers)
     title = f"Let {' and '.join(names) or 'others'} consume the Ceph of {infra.name}"
     if refused:
         return Remedy(rule=rule, title=title, refused=tuple(refused))
-    pools = _pools(scene, infra)
+    pools = _pools(scene, infra, interview)
     # One after the other: each has keys of its own, and the first shows whether it works.
     first, store = consumers[0]
+    directory = interview.directory(scene, first)
+    _ask(scene, infra, consumers, interview)
     later = [name for name in names if name != first.name]
     steps = list(_steps(scene, infra, first, store, pools))
     if later:
@@ -52,8 +58,7 @@ def consume(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
         rule=rule,
         title=title,
         steps=tuple(steps),
-        edits=tuple(_edits(scene, first, pools)),
-        open_questions=tuple(dict.fromkeys(_questions(scene, infra, consumers, pools))),
+        edits=tuple(_edits(scene, first, pools, directory)),
     )
 
 
@@ -64,10 +69,13 @@ def _cannot(scene: PlatformView, infra: Cluster, consumers: Sequence[tuple[Clust
         yield "nothing but Ceph can be consumed over the network: other storage is moved by its own means"
 
 
-def _bound(scene: PlatformView, cluster: Cluster, store: DeviceStorage) -> Iterator[str]:
+def _bound(scene: PlatformView, cluster: Cluster, store: DeviceStorage, interview: Interview) -> Iterator[str]:
     """Volumes that are in use go down with the storage that they are on."""
     live = scene.live.get(cluster.name)
     if live is None:
+        question = f"Are volumes bound on {store.what} in {cluster.name}? The cluster was not asked: run it with --live"
+        if interview.ask(f"volumes-bound.{cluster.name}", question, AnswerForm.YES_NO) == "yes":
+            yield f"volumes of {cluster.name} are bound on {store.what}; move or release them first"
         return
     used = sorted(
         f"{within.at(each, 'spec', 'claimRef', 'namespace')}/{within.at(each, 'spec', 'claimRef', 'name')}"
@@ -89,45 +97,50 @@ def _is_on(volume: Mapping[str, Any], store: DeviceStorage) -> bool:
     return driver.endswith(_CEPH_DRIVERS) and cluster in (None, store.namespace)
 
 
-def _pools(scene: PlatformView, infra: Cluster) -> list[str]:
-    return [each.object.id.name for each in scene.of_cluster(infra.name, "ceph.rook.io/CephBlockPool")]
+def _pools(scene: PlatformView, infra: Cluster, interview: Interview) -> list[str]:
+    """The pool that others consume; several, or none, where nobody has said which."""
+    pools = [each.object.id.name for each in scene.of_cluster(infra.name, "ceph.rook.io/CephBlockPool")]
+    if len(pools) == 1:
+        return pools
+    question = f"Which pool of {infra.name} do they consume? {', '.join(pools) or 'The repo declares none'}"
+    answer = interview.ask("pool", question, AnswerForm.NAME)
+    return [answer] if answer else pools
 
 
-def _questions(
-    scene: PlatformView, infra: Cluster, consumers: Sequence[tuple[Cluster, DeviceStorage]], pools: Sequence[str]
-) -> Iterator[str]:
-    for cluster, store in consumers:
-        if cluster.name not in scene.live:
-            yield f"Are volumes bound on {store.what} in {cluster.name}? The cluster was not asked: run it with --live"
+def _ask(
+    scene: PlatformView, infra: Cluster, consumers: Sequence[tuple[Cluster, DeviceStorage]], interview: Interview
+) -> None:
+    """Ask for what no answer on the command line can say: it has to be in the repo."""
+    for cluster, _ in consumers:
         if gitops_tree.store(scene, cluster.name) is None:
-            yield f"From where does {cluster.name} get the keys? No ClusterSecretStore of External Secrets is there"
-    yield from gitops_tree.shared(scene, consumers[0][0])
-    if len(pools) != 1:
-        yield f"Which pool of {infra.name} do they consume? {', '.join(pools) or 'The repo declares none'}"
+            interview.tell(
+                f"From where does {cluster.name} get the keys? No ClusterSecretStore of External Secrets is there"
+            )
     for item in scene.of_cluster(infra.name, CEPH):
         if within.at(item.value, "spec", "network", "provider") != "host" and not within.at(
             item.value, "spec", "external", "enable"
         ):
-            yield (
+            interview.tell(
                 f"How do others reach the monitors of {infra.name}? {item.object.id} ({item.object.place}) has no "
                 "network.provider host, so that they are in its pod network"
             )
 
 
-def _edits(scene: PlatformView, cluster: Cluster, pools: Sequence[str]) -> Iterator[FileEdit]:
+def _edits(scene: PlatformView, cluster: Cluster, pools: Sequence[str], directory: str) -> Iterator[FileEdit]:
     """A directory with what consumes, and what makes the cluster apply it after its store and Rook's operator."""
     store = gitops_tree.store(scene, cluster.name)
     if store is None or len(pools) != 1:
         return
-    directory = gitops_tree.beside([cluster], f"storage-client-{cluster.name}")
+    own = cluster.path.removeprefix("./").rstrip("/")
+    client = gitops_tree.beside([cluster], f"storage-client-{cluster.name}")
     for name, text in external_files(store, cluster.name, pool=pools[0], ceph=_image(scene)).items():
-        yield gitops_tree.write(posixpath.join(directory, name), text)
+        yield gitops_tree.write(posixpath.join(client, name), text)
     if gitops_tree.is_flux(cluster):
         after = [gitops_tree.bringing(store.item.component), *_operator(scene, cluster)]
         text = gitops_tree.flux_kustomization(
-            scene, cluster, "storage-client", path=directory, after=[each for each in after if each]
+            scene, cluster, "storage-client", path=client, after=[each for each in after if each]
         )
-        yield from gitops_tree.into_cluster(scene, cluster, "storage-client.yaml", text)
+        yield from gitops_tree.into(scene.files, directory or own, "storage-client.yaml", text)
 
 
 def _image(scene: PlatformView) -> str:

@@ -1,26 +1,26 @@
 """ClusterMesh connected through GitOps: one authority from a store, the values of each cluster, and their order."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from firstlight.commands.audit import address_pins, cluster_mesh, cluster_networks, rulebook
+from firstlight.commands.audit import address_pins, cluster_mesh, rulebook
 from firstlight.commands.audit.cluster_mesh import MeshMember
-from firstlight.commands.audit.remedies import mesh_authority
+from firstlight.commands.audit.interview import AnswerForm, Interview
+from firstlight.commands.audit.remedies import mesh_authority, native_range
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.document import within
-from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Owner, Side, SourceForm
 from firstlight.model.decision import ProcedureStep
 from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import EditVerb, FileEdit, Finding
-from firstlight.repo import address_pools, gitops_tree
 from firstlight.repo.chart_values import ValuesLayer
 from firstlight.repo.platform_view import PlatformView
 
 _PORT = 2379
 _SERVICE = "clustermesh.apiserver.service"
+_ADDRESS_ANNOTATION = "lbipam.cilium.io/ips"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,28 +31,42 @@ class _Peer:
     cluster: Cluster
     name: str
     address: str
+    is_pinned: bool
+    """Whether the repo says the address already."""
 
 
-def connect(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
+def connect(scene: PlatformView, findings: Sequence[Finding], interview: Interview) -> Remedy:
     """How the clusters of the mesh are connected by what the repo says."""
     peers = [
-        _Peer(each, cluster, cluster_mesh.name(scene, each.agents), _address(scene, each))
+        _peer(scene, each, cluster, interview)
         for each in cluster_mesh.members(scene)
         if (cluster := scene.platform.cluster(each.cluster))
     ]
-    authority = mesh_authority.plan(scene, [each.member for each in peers])
-    refused, questions = list(_refusals(scene)), [*_questions(scene, peers), *authority.questions]
+    refused = list(_refusals(scene))
+    _ask(scene, peers, interview)
+    right = _right_ranges(scene, peers, interview)
+    wide = native_range.wide_range(scene, interview, right) if native_range.narrow_clusters(scene) else None
+    authority = mesh_authority.plan(scene, [each.member for each in peers], interview)
     edits: list[FileEdit] = []
     if not refused:
-        edits = [*_wider(scene), *authority.edits, *_values(scene, peers, authority.method)]
+        edits = [*native_range.wider(scene, wide), *authority.edits, *_values(scene, peers, authority.method)]
     return Remedy(
         rule=findings[0].code if findings else "mesh-not-connected",
         title=f"Connect {' and '.join(each.cluster.name for each in peers)} to one mesh, from the repo",
-        steps=() if refused else tuple(_steps(scene, peers, authority)),
+        steps=() if refused else tuple(_steps(scene, peers, authority, wide=wide, right=right)),
         edits=tuple(edits),
         refused=tuple(refused),
-        open_questions=() if refused else tuple(dict.fromkeys(questions)),
     )
+
+
+def _peer(scene: PlatformView, member: MeshMember, cluster: Cluster, interview: Interview) -> _Peer:
+    pinned = _address(scene, member)
+    question = (
+        f"At which address do others reach the mesh's API server of {cluster.name}? "
+        f"Pin it: {_SERVICE} with type LoadBalancer and the annotation {_ADDRESS_ANNOTATION}"
+    )
+    address = pinned or interview.ask(f"address.{cluster.name}", question, AnswerForm.ADDRESS)
+    return _Peer(member, cluster, cluster_mesh.name(scene, member.agents), address, is_pinned=bool(pinned))
 
 
 def _address(scene: PlatformView, member: MeshMember) -> str:
@@ -76,27 +90,32 @@ def _refusals(scene: PlatformView) -> Iterator[str]:
             yield f"{finding.message}: one of the clusters has to be built anew with other ranges first"
 
 
-def _questions(scene: PlatformView, peers: Sequence[_Peer]) -> Iterator[str]:
-    for each in peers:
-        if not each.address:
-            yield (
-                f"At which address do others reach the mesh's API server of {each.cluster.name}? "
-                f"Pin it: {_SERVICE} with type LoadBalancer and the annotation lbipam.cilium.io/ips"
-            )
+def _ask(scene: PlatformView, peers: Sequence[_Peer], interview: Interview) -> None:
+    """Ask for what no answer on the command line can say: it has to be in the repo."""
     for each in peers:
         if not _layers(scene, each.member):
-            yield f"Where are Cilium's values of {each.cluster.name}? No file of the repo gives its clustermesh"
-    for each in peers:
-        yield from gitops_tree.shared(scene, each.cluster)
+            interview.tell(
+                f"Where are Cilium's values of {each.cluster.name}? No file of the repo gives its clustermesh"
+            )
     if _share_files(scene, peers):
-        yield (
+        interview.tell(
             "Which variable names the other cluster? The clusters share one file of values: "
             "write clustermesh.config.clusters with variables that each cluster fills in"
         )
+
+
+def _right_ranges(
+    scene: PlatformView, peers: Sequence[_Peer], interview: Interview
+) -> Mapping[str, tuple[AddressRange, Finding]]:
+    """The pods of clusters about which the repo contradicts itself, as a person answers; by cluster."""
     mesh = {each.cluster.name for each in peers}
+    found: dict[str, tuple[AddressRange, Finding]] = {}
     for finding in rulebook.our_findings("pod-range-differs", scene):
-        if finding.severity is Severity.ERROR and mesh & set(finding.clusters):
-            yield f"Which range is right? {finding.message} ({finding.place})"
+        for cluster in finding.clusters if finding.severity is Severity.ERROR else ():
+            question = f"Which range is right? {finding.message} ({finding.place})"
+            if cluster in mesh and (answer := interview.network(f"pods.{cluster}", question)):
+                found[cluster] = (answer, finding)
+    return found
 
 
 def _layers(scene: PlatformView, member: MeshMember) -> list[ValuesLayer]:
@@ -123,6 +142,12 @@ def _values(scene: PlatformView, peers: Sequence[_Peer], method: str) -> Iterato
             values: list[tuple[tuple[str, ...], object]] = [
                 (("useAPIServer",), True), (("config", "enabled"), True), (("config", "clusters"), others),
             ]  # fmt: skip
+            if not peer.is_pinned:
+                service = ("apiserver", "service")
+                values += [
+                    ((*service, "type"), "LoadBalancer"),
+                    ((*service, "annotations", _ADDRESS_ANNOTATION), peer.address),
+                ]
             if method == "certmanager":
                 auto = ("apiserver", "tls", "auto")
                 values += [
@@ -139,8 +164,19 @@ def _values(scene: PlatformView, peers: Sequence[_Peer], method: str) -> Iterato
 
 
 def _steps(
-    scene: PlatformView, peers: Sequence[_Peer], authority: mesh_authority.MeshAuthorityPlan
+    scene: PlatformView,
+    peers: Sequence[_Peer],
+    authority: mesh_authority.MeshAuthorityPlan,
+    *,
+    wide: AddressRange | None,
+    right: Mapping[str, tuple[AddressRange, Finding]],
 ) -> Iterator[ProcedureStep]:
+    for cluster, (answer, finding) in right.items():
+        yield ProcedureStep(
+            side=Side.BOOTSTRAP,
+            text=f"Write {answer} for the pods of {cluster} wherever another range stands: {finding.message} "
+            f"({finding.place}); nodes that have addresses of another range are built anew",
+        )
     mesh = {each.cluster.name for each in peers}
     pinned = {pin.place for name in mesh for pin in address_pins.pins(scene, name) if pin.who.endswith(_SERVICE)}
     for finding in rulebook.our_findings("pin-outside-pool", scene):
@@ -150,7 +186,7 @@ def _steps(
                 text=f"First let a pool have it: {finding.message}",
                 command="firstlight audit --remedy pin-outside-pool",
             )
-    yield from _widening(scene)
+    yield from native_range.widening(scene, wide)
     yield from authority.steps
     for peer in peers:
         for item in peer.member.secrets:
@@ -199,95 +235,4 @@ def _rolling(peer: _Peer) -> ProcedureStep:
     )
 
 
-# One range of native routing for all clusters of a mesh: wide enough for the pods of all, and no wider.
-
-
-_WIDEST = 8
-_FIELD = "ipv4NativeRoutingCIDR"
-_RULE = "native-routing-too-narrow"
-
-
-def widen(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
-    """How all clusters of the mesh get one range."""
-    made = tuple(_wider(scene))
-    asks = () if made else (_which_range(scene),)
-    return Remedy(
-        rule=findings[0].code if findings else _RULE,
-        title="Route the pods of all clusters of the mesh natively",
-        steps=tuple(_widening(scene)),
-        edits=made,
-        open_questions=asks,
-    )
-
-
-def common_range(scene: PlatformView) -> AddressRange | None:
-    """The smallest network with the pods of all clusters; None where it is not known, or would hold others too."""
-    pods: list[AddressRange] = []
-    for member in cluster_mesh.members(scene):
-        cluster = scene.platform.cluster(member.cluster)
-        sources = cluster_networks.pods(scene, cluster) if cluster else []
-        stated = [each for each in sources if not each.is_bound]
-        if not stated or any(not cluster_networks.agree(stated[0], each) for each in stated[1:]):
-            return None
-        pods += [each for each in stated[0].spans if each.version == 4]
-    found = address_range.together(pods)
-    if found is None or any(found.overlaps(each) for each in _others(scene)):
-        return None
-    return found if found.first != 0 and _bits(found) >= _WIDEST else None
-
-
-def _bits(span: AddressRange) -> int:
-    return 32 - (span.last - span.first).bit_length()
-
-
-def _others(scene: PlatformView) -> Iterator[AddressRange]:
-    """Machines and load balancers, which are not routed as pods are."""
-    for cluster in scene.clusters:
-        for each in (*(one.address.partition("/")[0] for one in cluster.machines), cluster.network.vip):
-            if found := address_range.address(each):
-                yield found
-        for pool in address_pools.pools(scene, cluster.name):
-            yield from pool.blocks
-
-
-def _wider(scene: PlatformView) -> Iterator[FileEdit]:
-    """The range of each cluster that has one which is too narrow."""
-    wide = common_range(scene)
-    narrow = {name for each in rulebook.our_findings(_RULE, scene) for name in each.clusters}
-    for member in cluster_mesh.members(scene) if wide else ():
-        given = scene.value(member.component, _FIELD)
-        if member.cluster in narrow and given and given.layer.file:
-            layer = given.layer
-            path = (*layer.prefix, _FIELD)
-            yield FileEdit(
-                path=layer.file, verb=EditVerb.SET, steps=path, value=str(wide), document=layer.document
-            )  # fmt: skip
-
-
-def _widening(scene: PlatformView) -> Iterator[ProcedureStep]:
-    """What has to be done where a range is too narrow."""
-    wide = common_range(scene)
-    said = f"to {wide}" if wide else "to all pods of the mesh"
-    for each in rulebook.our_findings(_RULE, scene):
-        yield ProcedureStep(
-            side=_side(scene, each.clusters[0]),
-            text=f"Widen the range in {each.place} {said}, and let the agents of {each.clusters[0]} roll: "
-            f"{each.message}",
-        )
-
-
-def _side(scene: PlatformView, cluster: str) -> Side:
-    found: MeshMember | None = next((each for each in cluster_mesh.members(scene) if each.cluster == cluster), None)
-    return Side.BOOTSTRAP if found and found.component.halves[0] else Side.GITOPS
-
-
-def _which_range(scene: PlatformView) -> str:
-    return (
-        "Which range holds the pods of all clusters and nothing else? The smallest common one is not known, or holds "
-        "machines or load balancers, too"
-    )
-
-
-REMEDIES = {
-    "mesh-not-connected": connect, "mesh-by-hand": connect, "mesh-own-authorities": connect, _RULE: widen,
-}  # fmt: skip
+REMEDIES = {"mesh-not-connected": connect, "mesh-by-hand": connect, "mesh-own-authorities": connect}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from firstlight.commands.audit import cluster_mesh
 from firstlight.commands.audit.cluster_mesh import AuthorityOrigin, MeshMember
+from firstlight.commands.audit.interview import AnswerForm, Interview
 from firstlight.model import helm_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
@@ -29,10 +30,9 @@ class MeshAuthorityPlan:
     """``certmanager`` where its issuer signs; empty where the chart signs as it does."""
     edits: tuple[FileEdit, ...] = ()
     steps: tuple[ProcedureStep, ...] = ()
-    questions: tuple[str, ...] = ()
 
 
-def plan(scene: PlatformView, members: Sequence[MeshMember]) -> MeshAuthorityPlan:
+def plan(scene: PlatformView, members: Sequence[MeshMember], interview: Interview) -> MeshAuthorityPlan:
     """One authority for all of them; nothing to do where they share one."""
     trusts = [cluster_mesh.authority_of(scene, each) for each in members]
     if (
@@ -43,30 +43,34 @@ def plan(scene: PlatformView, members: Sequence[MeshMember]) -> MeshAuthorityPla
         return MeshAuthorityPlan()
     unknown = [each.why for each in trusts if each.trust is AuthorityOrigin.UNKNOWN]
     if unknown:
-        return MeshAuthorityPlan(
-            questions=(f"Do the clusters share an authority? The repo does not tell: {'; '.join(unknown)}",)
-        )
+        question = f"Do the clusters share an authority? The repo does not tell: {'; '.join(unknown)}"
+        if interview.ask("authority-shared", question, AnswerForm.YES_NO) != "no":
+            return MeshAuthorityPlan()
     clusters = [each for one in members if (each := scene.platform.cluster(one.cluster))]
     stores = {each.name: gitops_tree.store(scene, each.name) for each in clusters}
     without = [name for name, store in stores.items() if store is None]
     if without:
-        return MeshAuthorityPlan(
-            questions=(
-                f"From where does {', '.join(without)} get the authority? No ClusterSecretStore of External Secrets "
-                f"is there: bring the Secret kube-system/{cluster_mesh.AUTHORITY} (ca.crt, ca.key) with SOPS, or as a "
-                "foundation Secret",
-            )
+        interview.tell(
+            f"From where does {', '.join(without)} get the authority? No ClusterSecretStore of External Secrets "
+            f"is there: bring the Secret kube-system/{cluster_mesh.AUTHORITY} (ca.crt, ca.key) with SOPS, or as a "
+            "foundation Secret"
         )
+        return MeshAuthorityPlan()
     found = {name: store for name, store in stores.items() if store}
+    if others := {each.name for each in found.values()} - {next(iter(found.values())).name}:
+        names = ", ".join(sorted({*others, next(iter(found.values())).name}))
+        interview.tell(f"Which store has the authority? The clusters have {names}; the files name one")
+    directories = {each.name: interview.directory(scene, each) for each in clusters}
     managers = {each.cluster: manager for each in members if (manager := _cert_manager(scene, each))}
     with_issuer = len(managers) == len(clusters)
     release = members[0].component.origins[0].name
-    files = _files(scene, clusters, found, managers=managers if with_issuer else {}, release=release)
+    files = _files(
+        scene, clusters, found, managers=managers if with_issuer else {}, release=release, directories=directories
+    )
     return MeshAuthorityPlan(
         method="certmanager" if with_issuer else "",
         edits=files,
         steps=(*_making(with_issuer=with_issuer), *_waiting(clusters, with_issuer=with_issuer)),
-        questions=tuple(_asking(found)),
     )
 
 
@@ -87,6 +91,7 @@ def _files(
     *,
     managers: dict[str, Component],
     release: str,
+    directories: Mapping[str, str],
 ) -> tuple[FileEdit, ...]:
     """A directory that all clusters share, and what makes each of them apply it after the store is there."""
     directory = gitops_tree.beside(clusters, _NAME)
@@ -109,7 +114,9 @@ def _files(
         text = gitops_tree.flux_kustomization(
             scene, cluster, _NAME, path=directory, after=[each for each in after if each and each != cluster.name]
         )
-        edits += gitops_tree.into_cluster(scene, cluster, "mesh.yaml", text)
+        # A mesh concerns all that share a directory, until somebody says which is of one alone.
+        own = cluster.path.removeprefix("./").rstrip("/")
+        edits += gitops_tree.into(scene.files, directories[cluster.name] or own, "mesh.yaml", text)
     return tuple(edits)
 
 
@@ -200,10 +207,3 @@ def _waiting(clusters: Sequence[Cluster], *, with_issuer: bool) -> tuple[Procedu
             ),
         ]
     return tuple(steps)
-
-
-def _asking(stores: dict[str, ExternalSecretStore]) -> list[str]:
-    names = {each.name for each in stores.values()}
-    if len(names) > 1:
-        return [f"Which store has the authority? The clusters have {', '.join(sorted(names))}; the files name one"]
-    return []

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from firstlight.commands.audit import address_pins
 from firstlight.commands.audit.address_pins import AddressPin
+from firstlight.commands.audit.interview import AnswerForm, Interview
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.model import address_range
 from firstlight.model.cluster import Cluster
@@ -20,11 +21,10 @@ _NEIGHBOURS = 24
 """Addresses are thought to be of one network if these many bits are equal."""
 
 
-def take_in(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
+def take_in(scene: PlatformView, findings: Sequence[Finding], interview: Interview) -> Remedy:
     """How every pinned address comes to lie in a pool that serves it; no pin is taken away."""
     edits: list[FileEdit] = []
     steps: list[ProcedureStep] = []
-    questions: list[str] = []
     for cluster in scene.clusters:
         pools = address_pools.pools(scene, cluster.name)
         for pin in address_pins.pins(scene, cluster.name):
@@ -34,48 +34,49 @@ def take_in(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
             holding = [each for each in fitting if any(block.covers(pin.address) for block in each.blocks)]
             if holding and (pin.labels is None or any(address_pools.selects(each, pin.labels) for each in holding)):
                 continue
-            made, step, asked = _served(scene, pin, holding) if holding else _covered(scene, cluster, pin, fitting)
-            edits += made
-            steps.append(step)
-            questions += [*asked, *([] if holding else _routed(cluster, pin, pools))]
+            if holding:
+                steps.append(_served(pin, holding))
+            elif not _is_routed(cluster, pin, pools, interview):
+                text = f"Choose another address for {pin.who} ({pin.place}): {pin.address} is not led to {cluster.name}"
+                steps.append(ProcedureStep(side=Side.GITOPS, text=text))
+            else:
+                made, step = _covered(scene, cluster, pin, fitting, interview)
+                edits += made
+                steps.append(step)
     return Remedy(
         rule=findings[0].code if findings else "pin-outside-pool",
         title="Keep every pinned address, and let a pool of its cluster have it",
         steps=(*steps, *_seeing(scene, edits)),
         edits=tuple(edits),
-        open_questions=tuple(dict.fromkeys(questions)),
     )
 
 
-def _served(
-    scene: PlatformView, pin: AddressPin, holding: Sequence[AddressPool]
-) -> tuple[list[FileEdit], ProcedureStep, list[str]]:
+def _served(pin: AddressPin, holding: Sequence[AddressPool]) -> ProcedureStep:
     """The pool has the address, and is for others: which labels it wants is its owner's decision."""
     pool = holding[0]
     text = f"Let the pool {pool.name} ({pool.place}) serve {pin.who}: give it the labels that its serviceSelector wants"
-    return [], ProcedureStep(side=Side.GITOPS, text=text), []
+    return ProcedureStep(side=Side.GITOPS, text=text)
 
 
 def _covered(
-    scene: PlatformView, cluster: Cluster, pin: AddressPin, fitting: Sequence[AddressPool]
-) -> tuple[list[FileEdit], ProcedureStep, list[str]]:
+    scene: PlatformView, cluster: Cluster, pin: AddressPin, fitting: Sequence[AddressPool], interview: Interview
+) -> tuple[list[FileEdit], ProcedureStep]:
     own = [each for each in fitting if _is_own(scene, each)]
     if own:
         pool = own[0]
         text = f"The pool {pool.name} ({pool.place}) gets a block for {pin.address} of {pin.who}"
-        return [_block(pool, pin)], ProcedureStep(side=Side.GITOPS, text=text), []
-    service = _service(pin)
+        return [_block(pool, pin)], ProcedureStep(side=Side.GITOPS, text=text)
     kind = fitting[0].kind
+    service = _service(pin, kind, interview)
     name = f"pin-{service[1] if service else str(pin.address).replace('.', '-').replace(':', '-')}"
-    shared = list(gitops_tree.shared(scene, cluster))
-    if not gitops_tree.is_flux(cluster) or shared or (service is None and kind == CILIUM):
+    directory = interview.directory(scene, cluster)
+    if not gitops_tree.is_flux(cluster) or not directory or (service is None and kind == CILIUM):
         text = f"Write a pool for {pin.address} of {pin.who} that {cluster.name} alone applies and that serves it alone"
-        asked = shared if service else [f"Which Service asks for {pin.address}? {pin.who} does not tell its name"]
-        return [], ProcedureStep(side=Side.GITOPS, text=text), asked
+        return [], ProcedureStep(side=Side.GITOPS, text=text)
     text = f"{cluster.name} alone gets the pool {name} for {pin.address} of {pin.who}: its other pools are not its own"
     version = str(fitting[0].item.value.get("apiVersion")) if fitting[0].item else "cilium.io/v2alpha1"
-    edits = list(gitops_tree.into_cluster(scene, cluster, f"{name}.yaml", _pool(name, pin, version, service)))
-    return edits, ProcedureStep(side=Side.GITOPS, text=text), []
+    edits = list(gitops_tree.into(scene.files, directory, f"{name}.yaml", _pool(name, pin, version, service)))
+    return edits, ProcedureStep(side=Side.GITOPS, text=text)
 
 
 def _is_own(scene: PlatformView, pool: AddressPool) -> bool:
@@ -107,15 +108,20 @@ def _block(pool: AddressPool, pin: AddressPin) -> FileEdit:
     return FileEdit(path=path, verb=EditVerb.APPEND, steps=(*steps, "spec", field), value=value, document=document)
 
 
-def _service(pin: AddressPin) -> tuple[str, str] | None:
+def _service(pin: AddressPin, kind: str, interview: Interview) -> tuple[str, str] | None:
     """The namespace and name of the Service that asks."""
     labels = pin.labels or {}
     if "io.kubernetes.service.name" in labels:
         return labels["io.kubernetes.service.namespace"], labels["io.kubernetes.service.name"]
     if pin.component.endswith("cilium"):
         found = next((name for path, name in _SERVICES.items() if pin.who.endswith(path)), "")
-        return ("kube-system", found) if found else None
-    return None
+        if found:
+            return "kube-system", found
+    if kind == METALLB:
+        return None
+    question = f"Which Service asks for {pin.address}? {pin.who} does not tell its name"
+    namespace, _, name = interview.ask(f"service.{pin.address}", question, AnswerForm.SERVICE).partition("/")
+    return (namespace, name) if name else None
 
 
 def _pool(name: str, pin: AddressPin, version: str, service: tuple[str, str] | None) -> str:
@@ -134,16 +140,17 @@ def _pool(name: str, pin: AddressPin, version: str, service: tuple[str, str] | N
     )
 
 
-def _routed(cluster: Cluster, pin: AddressPin, pools: Sequence[AddressPool]) -> list[str]:
-    """An address of a network that nothing else of the cluster is in may be a slip of the pen."""
+def _is_routed(cluster: Cluster, pin: AddressPin, pools: Sequence[AddressPool], interview: Interview) -> bool:
+    """An address of a network that nothing else of the cluster is in may be a slip of the pen; only "no" counts."""
     if pin.address.version != 4:
-        return []
+        return True
     near = address_range.around(pin.address, _NEIGHBOURS)
     known = [address_range.address(each.address.partition("/")[0]) for each in cluster.machines]
     others = [*(each for each in known if each), *(block for each in pools for block in each.blocks)]
     if not others or any(near.overlaps(each) for each in others):
-        return []
-    return [f"Is {pin.address} led to {cluster.name}? No machine and no pool of it is in {near}"]
+        return True
+    question = f"Is {pin.address} led to {cluster.name}? No machine and no pool of it is in {near}"
+    return interview.ask(f"routed.{pin.address}", question, AnswerForm.YES_NO) != "no"
 
 
 def _seeing(scene: PlatformView, edits: Sequence[FileEdit]) -> Iterator[ProcedureStep]:
