@@ -261,7 +261,9 @@ def test_what_is_suspended_is_not_synced() -> None:
 
 def test_nobody_waits_for_what_git_lets_rest() -> None:
     apps = ObjectId("kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "apps")
-    view = see(kustomizations=[kustomization("apps", "0" * 40, suspend=True), kustomization("infra", COMMIT)], sources=[OURS])
+    view = see(
+        kustomizations=[kustomization("apps", "0" * 40, suspend=True), kustomization("infra", COMMIT)], sources=[OURS]
+    )
 
     assert judge_engine(view, resting={apps}) == Passed("1 Kustomization synced at 3f2a91c, 1 at rest")
 
