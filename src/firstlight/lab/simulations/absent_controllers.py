@@ -168,7 +168,7 @@ def volume_for(claim: Object, storage_class: Object) -> Object:
     }  # fmt: skip
 
 
-# Addresses for LoadBalancer services, from the pools of Cilium and MetalLB, or from the declared ones without their kinds.
+# Addresses for LoadBalancer services, from pools of Cilium and MetalLB, or the declared ones where neither is there.
 
 
 REQUESTED = ("lbipam.cilium.io/ips", "io.cilium/lb-ipam-ips")
