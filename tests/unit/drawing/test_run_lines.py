@@ -50,4 +50,4 @@ def test_an_interrupted_run_says_one_number_of_writes() -> None:
         lines += log.after(each)
 
     assert "run waiting after 4s, 4 writes: interrupted" in lines[-1]
-    assert "4 writes" in shown(*told)[0]
+    assert "4 writes" in shown(STARTED, *told[1:])[0]
