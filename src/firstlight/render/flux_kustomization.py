@@ -96,7 +96,7 @@ def left_as_text(diagnostic: Diagnostic) -> str:
 
 
 def is_of_default(diagnostic: Diagnostic) -> bool:
-    """Whether a diagnostic says that a variable has its default: of the objects that a rendition names, of no others."""
+    """Whether a diagnostic says that a variable has its default, in the objects that the rendition names."""
     return diagnostic.code == "flux-variable-by-default"
 
 

@@ -291,7 +291,7 @@ def unknown_values_of(known: ClusterFacts) -> UnknownValues:
                 continue
             if name := flux_kustomization.left_as_text(diagnostic):
                 variables.setdefault(name, diagnostic.message)
-            elif flux_kustomization.is_of_default(diagnostic):
+            elif rendition.by_default and flux_kustomization.is_of_default(diagnostic):
                 by_default |= {each: by_default.get(each, diagnostic.message) for each in _with_default(rendition)}
             else:
                 parts.setdefault(part, diagnostic.message)
