@@ -22,8 +22,8 @@ def test_the_objects_are_named_in_which_a_variable_has_its_default() -> None:
     """A variable of its own in another object leaves no doubt about that one."""
     known = Variables(values={"A": "1"}, hidden={"HOST": SECRETS})
     made = flux_kustomization._substituted(
-        "kind: ConfigMap\nmetadata: {name: a}\ndata: {x: ${A}}\n---\n"
-        "kind: ConfigMap\nmetadata: {name: b}\ndata: {x: '${HOST:=home}'}\n",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: ${A}}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {x: '${HOST:=home}'}\n",
         known,
         HERE,
     )
