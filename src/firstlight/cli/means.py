@@ -61,6 +61,9 @@ async def user_means(
         talos_secrets=lambda each: talos_secrets.talos_secrets_of(
             each, platform, resolve=resolver.resolve, making=making
         ),
+        check_talos_secrets=lambda each: talos_secrets.check_talos_secrets(
+            each, platform, resolve=resolver.resolve, making=making
+        ),
         git=Path(git) if git else None,
         fingerprints=fingerprints or {},
         merged_into=_own_files() if merge else None,

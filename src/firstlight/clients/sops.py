@@ -122,6 +122,11 @@ class SopsClient:
         self._program = program.absolute()
         self._environ = dict(environ)
 
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment in which the user's keys are found."""
+        return self._environ
+
     async def decrypt(self, path: Path, *, about: str = "", as_json: bool = False) -> Secret:
         """The content of an encrypted file.
 

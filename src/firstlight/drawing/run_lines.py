@@ -34,7 +34,8 @@ class RunLog:
             case RunEnded():
                 reason = f": {event.reason}" if event.reason else ""
                 took = clock.span(self._state.seconds(event.at))
-                text = f"run {event.verdict} after {took}, {run_words.count(event.writes, 'write')}{reason}"
+                # One that was stopped did not count its writes; its steps did.
+                text = f"run {event.verdict} after {took}, {run_words.count(self._state.writes, 'write')}{reason}"
                 return [f"{clock.moment(event.at)}  {run_words.one_line(text)}"]
             case StepStarted():
                 return self._said_now(event.step, event.at, "begins")

@@ -155,6 +155,10 @@ def _faultless(live: Live, name: str, *, now: float) -> str:
     return ""
 
 
+def _no_failure(live: Live) -> tuple[str, str]:
+    return "", ""
+
+
 def _is_reconciling(live: Live) -> bool:
     return conditions.is_true(live, "Reconciling")
 
@@ -169,6 +173,8 @@ class Verdicts:
     """Whether it is well and at the commit; without it a condition Ready is all there is."""
     fault: Callable[..., str] = _faultless
     """``(live, name, now=…)``: why it does not work on what it has; empty if it does, or is about to."""
+    failure: Callable[[Live], tuple[str, str]] = _no_failure
+    """The revision that it could not apply when it tried last, and what it says of that; both empty if it could."""
     is_seen: Callable[[Live], bool] = bool
     """Whether its controller has looked at it."""
     is_busy: Callable[[Live], bool] = _is_reconciling

@@ -16,7 +16,7 @@ from firstlight.model.machine_report import MachineReport, MachineStanding
 from firstlight.model.plan import Gate, Step, Subject
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
-from firstlight.model.work import BootstrapEtcd, Configure, SyncTemplate, Task
+from firstlight.model.work import BootstrapEtcd, Configure, SyncTemplate, Task, Watch
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess
 
@@ -38,11 +38,20 @@ async def wait_for_gates(
     # No group of tasks: what stops one gate stops the step by itself, not wrapped in a group of errors.
     tasks = [asyncio.create_task(_one(gate, task, world, ground, on_verdict)) for gate in step.gates]
     try:
-        return joint_verdict(await asyncio.gather(*tasks))
+        verdicts = await asyncio.gather(*tasks)
+        return (isinstance(task, Watch) and _skipped(verdicts)) or joint_verdict(verdicts)
     finally:
         for each in tasks:
             each.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _skipped(verdicts: Sequence[tuple[Verdict, str]]) -> tuple[Verdict, str] | None:
+    """Why a step that only watches had nothing to watch for; None where something was judged."""
+    if not all(isinstance(each, Skipped) for each, _ in verdicts):
+        return None
+    reasons = dict.fromkeys(each.reason for each, _ in verdicts if each.reason)
+    return (Skipped("; ".join(reasons)), "") if reasons else None
 
 
 async def _one(gate: Gate, task: Task, world: World, ground: GateContext, on_verdict: Judging) -> tuple[Verdict, str]:

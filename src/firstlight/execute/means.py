@@ -19,6 +19,10 @@ async def _nothing() -> None:
     pass
 
 
+async def _unchecked(cluster: Cluster) -> None:
+    """Check nothing: what a rehearsal makes, it makes for itself."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Means:
     """What a run works with."""
@@ -31,6 +35,8 @@ class Means:
     """References made values: the user's providers, or dummies."""
     talos_secrets: Callable[[Cluster], Awaitable[Secret]]
     """The cluster's Talos secrets: read, or made once and kept."""
+    check_talos_secrets: Callable[[Cluster], Awaitable[None]] = _unchecked
+    """Raises where ``talos_secrets`` would fail; writes nothing."""
     git: Path | None = None
     """None where the state of Git does not matter: a rehearsal commits to its own server."""
     revision: str = ""

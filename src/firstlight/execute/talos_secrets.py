@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from firstlight import errors
@@ -69,6 +70,30 @@ async def talos_secrets_of(
     if making.keep:
         await talos_bundle.keep(platform.root / path, made, SopsClient(making.sops), root=platform.root)
     return made
+
+
+async def check_talos_secrets(
+    cluster: Cluster, platform: Platform, *, resolve: Resolve, making: TalosSecretsMaker
+) -> None:
+    """See that a run could read the Talos secrets of a cluster, or make and keep them; nothing is written.
+
+    Machines that do not answer are not waited for: that is told of them anyway.
+
+    Raises:
+        errors.FirstlightError: It could not.
+    """
+    reference = reference_of(cluster, platform.root)
+    _refuse_shared(cluster, platform, reference)
+    found = await talos_bundle.load(reference, resolve)
+    if found is not None:
+        await _refuse_twins(cluster, platform, found, resolve)
+        return
+    path = _path(reference)
+    await _refuse_known(cluster, platform.root, reference, making)
+    reports = await asyncio.gather(*(_seen(each, making) for each in cluster.machines))
+    _refuse_machines(cluster, [each for each in reports if each.standing is MachineStanding.FOREIGN])
+    trial = await Talosctl(making.talosctl).gen_secrets()
+    await talos_bundle.encrypt(platform.root / path, trial, SopsClient(making.sops), root=platform.root)
 
 
 def reference_of(cluster: Cluster, root: Path) -> str:
@@ -172,13 +197,20 @@ async def _refuse_configured(cluster: Cluster, making: TalosSecretsMaker) -> Non
             return
         is_over = time.monotonic() >= deadline
         if is_over or any(each.standing is MachineStanding.FOREIGN for each in in_the_way):
-            what = "; ".join(f"{each.machine.name} {_state(each)}" for each in in_the_way)
-            raise errors.Refused(
-                f"there are no Talos secrets of {cluster.name}, and new ones are not made: {what}",
-                hint="Machines with a config need the secrets that they have: name where they are in talosSecrets. "
-                "Else boot every control plane into maintenance mode first.",
-            )
+            _refuse_machines(cluster, in_the_way)
         await asyncio.sleep(POLL)
+
+
+def _refuse_machines(cluster: Cluster, in_the_way: Sequence[MachineReport]) -> None:
+    """Refuse to make secrets beside machines that may need the ones that are missing."""
+    if not in_the_way:
+        return
+    what = "; ".join(f"{each.machine.name} {_state(each)}" for each in in_the_way)
+    raise errors.Refused(
+        f"there are no Talos secrets of {cluster.name}, and new ones are not made: {what}",
+        hint="Machines with a config need the secrets that they have: name where they are in talosSecrets. "
+        "Else boot every control plane into maintenance mode first.",
+    )
 
 
 async def _seen(machine: Machine, making: TalosSecretsMaker) -> MachineReport:

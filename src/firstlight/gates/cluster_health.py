@@ -5,8 +5,8 @@ from typing import Any
 
 from firstlight.document import conditions
 from firstlight.document.within import mapping, number, sequence, text
-from firstlight.engines import adapters
-from firstlight.engines.engine_kind import VerdictFacts
+from firstlight.engines import adapters, revisions
+from firstlight.engines.engine_kind import EngineKind, VerdictFacts
 from firstlight.gates import gate_parts, node_ready, pod_placement, replicas
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.model.cluster import Cluster, Machine
@@ -170,4 +170,17 @@ def judge_engine(view: GateView, *, cluster: Cluster, revision: str, resting: Co
     count = len(followed) - at_rest
     plural = "" if count == 1 else "s"
     rests = f", {at_rest} at rest" if at_rest else ""
-    return Passed(f"{count} {look.kind}{plural} synced" + (f" at {revision[:7]}" if revision else "") + rests)
+    working = [each for each, one in zip(followed, verdicts, strict=True) if not isinstance(one, Skipped)]
+    commits = _commits(working, kind, [each for one in kind.verdicts.beside for each in view.all(one)], cluster.url)
+    return Passed(f"{count} {look.kind}{plural} synced{commits}{rests}")
+
+
+def _commits(
+    followed: Sequence[Mapping[str, Any]], kind: EngineKind, sources: Sequence[Mapping[str, Any]], url: str
+) -> str:
+    """At which commits of the repo they are, as they say themselves; others follow other repositories."""
+    applied = [each for each in (kind.applied_from(one, sources, url) for one in followed) if each]
+    if not applied:
+        return f", none of them from {url or 'a Git repository'}"
+    names = ", ".join(sorted({revisions.commit(each)[:7] or revisions.short(each) for each in applied}))
+    return f" at {names}" if len(applied) == len(followed) else f", {len(applied)} of them at {names}"

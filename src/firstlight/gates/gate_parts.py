@@ -112,6 +112,10 @@ class GateContext:
     """By the component's name."""
     own: Mapping[str, tuple[OwnGate, ...]] = dataclasses.field(default_factory=dict)
     """The gates that firstlight.yaml declares, by the component's name."""
+    bringers: Mapping[str, tuple[ObjectId, ...]] = dataclasses.field(default_factory=dict)
+    """The engine's objects that create what declares a component, the nearest first, by the component's name."""
+    roots: tuple[ObjectId, ...] = ()
+    """What makes the engine follow the repo, where the run does not create it: without it the engine brings nothing."""
 
     def declared(self, identity: ObjectId, task: Task) -> Mapping[str, Any]:
         """An object as it was rendered; empty if nothing that was rendered has it."""

@@ -13,13 +13,14 @@ from firstlight.engines import adapters, engine_marks, revisions
 from firstlight.engines.engine_kind import EngineKind, VerdictFacts
 from firstlight.engines.flux import verdicts
 from firstlight.gates import gate_parts, secret
+from firstlight.gates.causes import message_codes
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model import flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.rendition import Object
-from firstlight.model.verdict import Passed, Verdict, Waiting
+from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 from firstlight.model.work import Task, Watch
 
 _REVISION = "org.opencontainers.image.revision"
@@ -164,7 +165,10 @@ _TIMEOUT = 1800.0
 
 
 def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
-    """The declaring object of the gate; None where the gate names none."""
+    """The declaring object of the gate; None where the gate names none.
+
+    It fails at once where the files that it is made of are wrong, or those of what brings it: no waiting helps then.
+    """
     if gate.object is None:
         return None
     identity = gate.object
@@ -173,11 +177,20 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
     expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
     kind = _kind(identity)
     is_suspended = engine_marks.is_suspended(declared)
+    roots = [gate_parts.look_at(each) for each in ground.roots if each != identity]
+    above = [(each, gate_parts.look_at(each)) for each in ground.bringers.get(gate.component, ()) if each != identity]
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
+        if found is None and roots and all(view.one(each) is None for each in roots):
+            return Skipped(f"{name} is brought after the handover, which has not begun")
         if found is None:
+            failed = (_failed(view.one(one), each, expected) for each, one in above)
+            if reason := next((each for each in failed if each), ""):
+                return Failed(f"{name} is not there: {reason}")
             return conditions.absent(identity, is_served=look not in view.unserved)
+        if reason := _failed(found, identity, expected):
+            return Failed(reason)
         if kind is None:
             return conditions.judged_ready(found, name, now=view.now)
         if (paused := kind.verdicts.suspended(found, name, is_declared=is_suspended)) is not None:
@@ -186,10 +199,21 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
             return conditions.judged_ready(found, name, now=view.now)
         return kind.verdicts.judge(found, name, VerdictFacts(view=view, expected=expected, url=ground.cluster.url))
 
-    looks = (look, *(kind.verdicts.beside if kind is not None else ()))
+    looks = (look, *(kind.verdicts.beside if kind is not None else ()), *(one for _, one in above), *roots)
     hint = f"See: kubectl -n {identity.namespace} describe {identity.kind.lower()} {identity.name}"
     name_of_question = f"{identity.kind} {gate_parts.short_name(identity)}"
     return gate_parts.make_question(gate, name_of_question, GatePart(looks, judge), hint=hint, timeout=_TIMEOUT)
+
+
+def _failed(live: Mapping[str, Any] | None, identity: ObjectId, expected: str) -> str:
+    """Why an object of the engine will never apply the commit that is waited for; empty if it may."""
+    kind = _kind(identity)
+    if live is None or kind is None:
+        return ""
+    revision, message = kind.verdicts.failure(live)
+    if not revision or not revisions.is_at(revision, expected) or not message_codes.is_final(message):
+        return ""
+    return f"{identity} cannot apply {revisions.short(revision)}: {conditions.said(message)}"
 
 
 def _kind(identity: ObjectId) -> EngineKind | None:

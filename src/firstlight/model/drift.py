@@ -30,6 +30,8 @@ class FieldDifference:
     """When that manager wrote last, as the cluster says it."""
     is_beside: bool = False
     """Whether somebody put it there beside what Git has: an engine that never applied it may leave it there."""
+    is_passed_on: bool = False
+    """Whether its manager is one whose fields a handover gives to the engine."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,12 @@ class Drifted:
     def is_beside(self) -> bool:
         """Whether it is as Git has it, but for what somebody put there beside that."""
         return bool(self.fields) and all(each.is_beside for each in self.fields)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is as Git has it, and others hold fields of it that a handover does not give to the engine."""
+        is_owned = self.difference == DriftKind.WRONG_OWNER and bool(self.fields)
+        return is_owned and not any(each.is_passed_on for each in self.fields)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,7 @@ class Subject(enum.StrEnum):
     WEBHOOK = "webhook"
     CERTIFICATES = "certificates"
     STORE = "store"
+    DISRUPTION = "disruption"
     ENGINE = "engine"
     SOURCE = "source"
     BASELINE = "baseline"

@@ -49,6 +49,8 @@ class Rendition:
     pins: tuple[VersionPin, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     """What could not be rendered, and why; a rendition with an ERROR is not whole."""
+    by_default: tuple[ObjectId, ...] = ()
+    """Objects in which a variable has its default, which something outside of the repo may set to another value."""
 
 
 # What a renderer made.

@@ -321,6 +321,7 @@ def _field(leaf: Leaf, wanted: WantedObject, live: Mapping[str, Any]) -> FieldDi
         live="" if is_hidden else told_value(leaf.before),
         manager=writer.manager if writer is not None and leaf.before is not ABSENT else "",
         since=writer.since if writer is not None and leaf.before is not ABSENT else "",
+        is_passed_on=writer is not None and not writer.subresource and managers.is_old(writer.manager),
     )
 
 

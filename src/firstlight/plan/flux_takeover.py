@@ -1,13 +1,15 @@
 """What would go wrong when HelmReleases take over a release or objects that are there: found in the repo alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from firstlight.document.within import mapping, number, text
 from firstlight.engines.flux import features
-from firstlight.model import flux_names, helm_names
+from firstlight.model import flux_names
 from firstlight.model.boundary import BoundaryStanding
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.rendition import Object
 from firstlight.model.source import ChartSource
 from firstlight.plan import boundary, cluster_facts, final_owners, pod_needs
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -121,7 +123,11 @@ def _wrong(ours: ChartSource, theirs: ChartSource) -> dict[str, str]:
 
 
 def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterator[Diagnostic]:
-    """Helm-controller adds the digest to the version of a chart of an OCIRepository; some charts label pods with it."""
+    """Helm-controller adds the digest to the version of a chart of an OCIRepository; some charts label pods with it.
+
+    What bootstrap installs from the HelmRelease itself has the digest already, and no pod is replaced. Where a helmfile
+    or a script installs the plain version, the labels of Git's side are longer.
+    """
     reference = mapping(origin.definition, "spec", "chartRef")
     if (
         not reference
@@ -132,19 +138,18 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
     everything = (each for one in (*known.bootstrap, *known.gitops) for each in one.origins)
     if features.gate(features.texts(everything), features.CHART_DIGEST):
         return
-    version = origin.source.version
+    ours = {each.id: _pod_labels(each) for each in known.objects(component, Side.BOOTSTRAP)}
     labelled = [
         each.id
         for each in known.objects(component, Side.GITOPS)
-        if pod_needs.makes_pods(each)
-        and _names_version(mapping(pod_needs.template(each), "metadata", "labels"), version)
+        if pod_needs.makes_pods(each) and _gets_digest(ours.get(each.id, {}), _pod_labels(each))
     ]
     if labelled:
         names = ", ".join(f"{each.kind} {each.name}" for each in labelled)
         yield Diagnostic.warning(
             "handover-chart-digest",
-            f"helm-controller calls a chart of an OCIRepository version+digest, and {names} has the version in "
-            "the labels of its pods: the handover replaces them",
+            "helm-controller installs a chart of an OCIRepository as version+digest, and bootstrap as plain version; "
+            f"the handover replaces the pods whose labels have it, those of {names}",
             subject=component.name,
             evidence=(
                 Evidence(
@@ -158,11 +163,13 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
         )
 
 
-def _names_version(labels: object, version: str) -> bool:
-    if not isinstance(labels, dict):
-        return False
-    chart = labels.get(helm_names.CHART_LABEL) or labels.get("chart")
-    return bool(chart) or (bool(version) and any(version in str(each) for each in labels.values()))
+def _pod_labels(workload: Object) -> Mapping[str, Any]:
+    return mapping(pod_needs.template(workload), "metadata", "labels")
+
+
+def _gets_digest(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Whether a label is the other side's with metadata behind its version, as SemVer or as a label writes it."""
+    return any(str(theirs.get(name, "")).startswith((f"{value}+", f"{value}_")) for name, value in ours.items())
 
 
 def _uninstalls(component: Component, origin: Origin) -> Iterator[Diagnostic]:

@@ -1,7 +1,7 @@
 """What every stage of a plan stands on: the facts, who brings what, and the steps that all others refer to."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from firstlight.document.within import text
@@ -222,6 +222,8 @@ def _of_bootstrap(known: PlanContext, component: Component) -> Iterator[Gate]:
             yield Gate(Subject.WEBHOOK, component.name, item.id)
         elif item.id.kind in _STORES:
             yield Gate(Subject.STORE, component.name, item.id)
+        elif item.id.kind == "PodDisruptionBudget":
+            yield Gate(Subject.DISRUPTION, component.name, item.id)
         elif item.is_crd and not known.crds_of(component):
             yield Gate(Subject.CRDS, component.name)
 
@@ -237,6 +239,21 @@ def gitops_gates(component: Component) -> tuple[Gate, ...]:
         if (declaring := declared_gates(origin))
     ]
     return (*reconciled, *(() if cluster_facts.in_bootstrap(component) else _own(component)))
+
+
+def bringers(components: Sequence[Component]) -> dict[str, tuple[ObjectId, ...]]:
+    """The engine's objects that create what declares a component, the nearest first, by the component's name."""
+    by_name = {each.name: each for each in components}
+
+    def above(component: Component) -> Iterator[ObjectId]:
+        seen = {component.name}
+        while (parent := by_name.get(component.parent)) is not None and parent.name not in seen:
+            seen.add(parent.name)
+            origins = cluster_facts.origins(parent, Side.GITOPS)
+            yield from (declaring for origin in origins if (declaring := declared_gates(origin)) is not None)
+            component = parent
+
+    return {each.name: tuple(above(each)) for each in components if each.parent}
 
 
 def _own(component: Component) -> Iterator[Gate]:

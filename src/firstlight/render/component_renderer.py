@@ -144,6 +144,7 @@ class Renderer:
             objects=objects,
             pins=tuple(dict.fromkeys(pin for _, each in done for pin in each.pins)),
             diagnostics=tuple(dict.fromkeys([*diagnostics, *repeated])),
+            by_default=tuple(id for _, each in done for id in each.raw.by_default),
         )
         seconds = sum(each.seconds for _, each in done)
         outcome = RenderOutcome(rendition, seconds, is_cached=bool(done) and all(each.is_cached for _, each in done))

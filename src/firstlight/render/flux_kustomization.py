@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.model import flux_names
-from firstlight.model.component import Origin
+from firstlight.model.component import ObjectId, Origin
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.rendition import Object
@@ -67,7 +67,8 @@ async def part(origin: Origin, questions: RenderQuestions, tools: RenderTools) -
     mine = {*origin.objects}
     objects = tuple(each for each in made.objects if each.id in mine)
     # What else is to be said of the Kustomization is said where all of it is rendered.
-    return RawObjects(objects=objects, diagnostics=() if objects else made.diagnostics)
+    by_default = tuple(each for each in made.by_default if each in mine)
+    return RawObjects(objects=objects, diagnostics=() if objects else made.diagnostics, by_default=by_default)
 
 
 async def finished(
@@ -82,12 +83,21 @@ async def finished(
         objects = [
             with_metadata(each, mapping(common.get("labels")), mapping(common.get("annotations"))) for each in objects
         ]
-    return RawObjects(objects=tuple(objects), diagnostics=(*said, *replaced.diagnostics, *wrong))
+    return RawObjects(
+        objects=tuple(objects),
+        diagnostics=(*said, *replaced.diagnostics, *wrong),
+        by_default=tuple(replaced.by_default),
+    )
 
 
 def left_as_text(diagnostic: Diagnostic) -> str:
     """The variable that a diagnostic says is still in the text of objects; empty if it says something else."""
     return diagnostic.subject if diagnostic.code == "flux-variable-unknown" else ""
+
+
+def is_of_default(diagnostic: Diagnostic) -> bool:
+    """Whether a diagnostic says that a variable has its default, in the objects that the rendition names."""
+    return diagnostic.code == "flux-variable-by-default"
 
 
 def spec_of(origin: Origin, directory: DirectorySource) -> Mapping[str, Any]:
@@ -165,6 +175,7 @@ async def _variables(spec: Mapping[str, Any], origin: Origin, questions: RenderQ
 class _Replaced:
     text: str
     diagnostics: list[Diagnostic] = dataclasses.field(default_factory=list)
+    by_default: list[ObjectId] = dataclasses.field(default_factory=list)
 
 
 def _substituted(
@@ -175,6 +186,7 @@ def _substituted(
     diagnostics: list[Diagnostic] = []
     unknown: dict[str, None] = {}
     assumed: dict[str, None] = {}
+    by_default: list[ObjectId] = []
     if known.invalid:
         names = ", ".join(sorted(known.invalid)[:5])
         diagnostics.append(
@@ -210,6 +222,7 @@ def _substituted(
         unknown |= found.unknown
         assumed |= found.assumed
         made.append(found.text)
+        by_default += _ids(found.text) if found.assumed else ()
     for name in unknown:
         message = f"the variable {name} is left as text: {_whence(name, known)}"
         diagnostics.append(Diagnostic.unknown("flux-variable-unknown", message, at=place, subject=name))
@@ -217,7 +230,7 @@ def _substituted(
         if name not in unknown:
             message = f"the variable {name} has its default: {_whence(name, known)}"
             diagnostics.append(Diagnostic.unknown("flux-variable-by-default", message, at=place, subject=name))
-    return _Replaced(rendered_objects.join_documents(made), diagnostics)
+    return _Replaced(rendered_objects.join_documents(made), diagnostics, by_default)
 
 
 def _whence(name: str, known: Variables) -> str:
@@ -234,6 +247,11 @@ def _is_disabled(document: str) -> bool:
         for field in ("labels", "annotations")
     ]
     return any(each.get(flux_names.SUBSTITUTE_ANNOTATION) == "disabled" for each in marks)
+
+
+def _ids(document: str) -> list[ObjectId]:
+    objects, _ = rendered_objects.parse_objects(document, Place(""), what="an object")
+    return [each.id for each in objects]
 
 
 def _name(document: str) -> str:

@@ -35,6 +35,7 @@ class CachedRendering(msgspec.Struct, frozen=True):
     namespace: str = ""
     release: str = ""
     unreleased: tuple[ObjectId, ...] = ()
+    by_default: tuple[ObjectId, ...] = ()
 
     @property
     def raw(self) -> RawObjects:
@@ -45,6 +46,7 @@ class CachedRendering(msgspec.Struct, frozen=True):
             self.namespace,
             self.release,
             self.unreleased,
+            self.by_default,
         )
 
 
@@ -81,6 +83,7 @@ class RenderCache:
             namespace=raw.namespace,
             release=raw.release,
             unreleased=raw.unreleased,
+            by_default=raw.by_default,
         )
         content = msgspec.json.encode(entry)
         if remote_url.has_credentials(content):

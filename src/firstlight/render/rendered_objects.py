@@ -101,6 +101,8 @@ class RawObjects:
     """The name of the Helm release that they are part of; empty if they are part of none."""
     unreleased: tuple[ObjectId, ...] = ()
     """Those that are in no release all the same: Helm applies the chart's directory ``crds`` by itself."""
+    by_default: tuple[ObjectId, ...] = ()
+    """Those in which a variable has its default, which something outside of the repo may set to another value."""
 
     @property
     def is_whole(self) -> bool:

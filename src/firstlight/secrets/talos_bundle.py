@@ -15,7 +15,7 @@ from firstlight.clients import sops as clients_sops
 from firstlight.document import yaml_reader
 from firstlight.model import secret_reference
 from firstlight.model.secret import Secret
-from firstlight.secrets import secret_files
+from firstlight.secrets import age_keys, secret_files, signing_keys
 from firstlight.secrets.dummies import Dummies
 
 _NEEDED = (
@@ -66,6 +66,16 @@ async def keep(path: Path, bundle: Secret, sops: clients_sops.SopsClient, *, roo
     Raises:
         errors.Refused: The file is there, or leads out of the repo; or nobody, or nobody here, could read it.
     """
+    name, encrypted = await encrypt(path, bundle, sops, root=root)
+    _write(path, encrypted, name)
+
+
+async def encrypt(path: Path, bundle: Secret, sops: clients_sops.SopsClient, *, root: Path) -> tuple[str, bytes]:
+    """Return the name of a file in the repo and what ``keep`` would write into it; nothing is written.
+
+    Raises:
+        errors.Refused: The same as ``keep`` does.
+    """
     secret_files.refuse_outside(path, root, str(path))
     name = str(path.resolve().relative_to(root.resolve()))
     check(bundle, name)
@@ -73,18 +83,21 @@ async def keep(path: Path, bundle: Secret, sops: clients_sops.SopsClient, *, roo
         raise errors.Refused(f"{name} is there already, and is not written over", hint="name it in talosSecrets")
     config = rules(path, root)
     if config is None:
+        # The redirection comes first, so that the command can be pasted although it was folded.
+        written = f'echo >{clients_sops.CONFIG} "creation_rules: [{await _rule(name, sops)}]"'
         raise errors.Refused(
-            f"{name}: there is no {clients_sops.CONFIG} that says for whom it is encrypted", hint=_rule(name)
+            f"{name}: there is no {clients_sops.CONFIG} that says for whom it is encrypted",
+            hint=f"Run in the top of the repo: {written}",
         )
     try:
         encrypted = await sops.encrypt(bundle, path, config=config, about=name)
     except secret_errors.NoCreationRule as error:
-        raise errors.Refused(
-            error.message, hint=_rule(str(path.resolve().relative_to(config.parent.resolve())))
-        ) from None
-    _refuse_plain(bundle, encrypted, name, config)
+        raise errors.Refused(error.message, hint=await _added_rule(path, sops, config, root)) from None
+    if readable := _readable(bundle, encrypted):
+        what = f"{name}: by its rule in {config.name} sops would leave {', '.join(readable[:3])} … readable"
+        raise errors.Refused(what, hint=await _added_rule(path, sops, config, root))
     await _refuse_unreadable(bundle, encrypted, path, sops, name)
-    _write(path, encrypted, name)
+    return name, encrypted
 
 
 def usual(root: Path, cluster: str, *, machines: str = "") -> str:
@@ -153,28 +166,28 @@ def rules(path: Path, root: Path) -> Path | None:
     return None
 
 
-def _rule(name: str) -> str:
-    return (
-        f"write into {clients_sops.CONFIG}, with your public key (age-keygen -y KEYFILE prints it):\n"
-        "creation_rules:\n"
-        f"  - path_regex: ^{re.escape(name)}$\n"
-        "    age: age1…"
-    )
+async def _added_rule(path: Path, sops: clients_sops.SopsClient, config: Path, root: Path) -> str:
+    """The advice to add a rule for a file to a .sops.yaml that is there."""
+    name = str(path.resolve().relative_to(config.parent.resolve()))
+    where = config.resolve().relative_to(root.resolve())
+    rule = await _rule(name, sops)
+    return f"Add a rule without encrypted_regex to creation_rules in {where}, above the others: - {rule}"
 
 
-def _refuse_plain(bundle: Secret, encrypted: bytes, name: str, config: Path) -> None:
-    """See that rules such as ``encrypted_regex`` left nothing readable."""
+async def _rule(name: str, sops: clients_sops.SopsClient) -> str:
+    """A creation rule on one line, for the user's own key: however it is folded, it can be pasted."""
+    own = [age_keys.recipient(each.reveal()) for each in (await signing_keys.find_own_keys(sops.environ)).seeds]
+    return f"{{path_regex: '^{re.escape(name)}$', age: '{','.join(own) or 'age1…'}'}}"
+
+
+def _readable(bundle: Secret, encrypted: bytes) -> list[str]:
+    """The secret values that rules such as ``encrypted_regex`` left readable."""
     made = _parsed(encrypted)
-    plain = [
+    return [
         ".".join(steps)
         for steps, value in _leaves(_parsed(bundle.reveal()))
         if steps[-1] not in _PUBLIC and (not str(_at(made, ".".join(steps))).startswith("ENC[") or value in encrypted)
     ]
-    if plain:
-        what = f"{name}: by its rule in {config.name} sops would leave {', '.join(plain[:3])} … readable"
-        raise errors.Refused(
-            what, hint=f"write a rule for it, above the others, without encrypted_regex. {_rule(name)}"
-        )
 
 
 async def _refuse_unreadable(

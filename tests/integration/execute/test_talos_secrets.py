@@ -52,6 +52,16 @@ class Bench:
         resolver = SecretResolver(self.root, sops=self.programs["sops"], environ=self.repo.environ)
         return await talos_secrets.talos_secrets_of(clusters[0], platform, resolve=resolver.resolve, making=making)
 
+    async def check(self, *clusters: Cluster) -> None:
+        """What is asked before a run."""
+        platform = Platform(name="x", root=self.root, engine=None, clusters=clusters, components=())
+        making = talos_secrets.TalosSecretsMaker(
+            talosctl=self.programs["talosctl"], sops=self.programs["sops"], git=Path(shutil.which("git") or ""),
+            state=self.root / ".firstlight", patience=0.0,
+        )  # fmt: skip
+        resolver = SecretResolver(self.root, sops=self.programs["sops"], environ=self.repo.environ)
+        await talos_secrets.check_talos_secrets(clusters[0], platform, resolve=resolver.resolve, making=making)
+
     def git(self, *arguments: str) -> None:
         identity = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         env = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "GIT_CONFIG_NOSYSTEM": "1", **identity}
@@ -98,6 +108,20 @@ async def test_a_file_that_git_knows_is_not_made_anew(bench: Bench, how: str) ->
 
     assert f"git checkout HEAD -- {kept[0]}" in caught.value.hint
     assert not list(bench.root.rglob("*secrets.sops.yaml"))
+
+
+async def test_before_a_run_it_is_said_that_they_could_not_be_kept(bench: Bench) -> None:
+    await bench.check(cluster())
+    rules = (bench.root / ".sops.yaml").read_text()
+    (bench.root / ".sops.yaml").unlink()
+
+    with pytest.raises(errors.Refused, match=r"there is no \.sops\.yaml"):
+        await bench.check(cluster())
+    (bench.root / ".sops.yaml").write_text(rules)
+    bench.repo.encrypt(KEPT, BUNDLE)
+    await bench.check(cluster(secrets=f"sops:{KEPT}"))
+
+    assert [str(each.relative_to(bench.root)) for each in bench.root.rglob("*secrets.sops.yaml")] == [KEPT]
 
 
 async def test_a_cluster_that_was_seen_before_gets_no_others(bench: Bench) -> None:

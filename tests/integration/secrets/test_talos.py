@@ -1,6 +1,7 @@
 """Talos secrets: found, read, and kept so that only those read them who shall."""
 
 import asyncio
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from firstlight.secrets import age_keys, talos_bundle
 from firstlight.secrets.dummies import Dummies
 from firstlight.secrets.secret_resolver import SecretResolver
 from firstlight.tools import install
-from tests.integration.secrets.encrypted_repo import BUNDLE, THEIRS, EncryptedRepo, bundle
+from tests.integration.secrets.encrypted_repo import BUNDLE, MINE, THEIRS, EncryptedRepo, bundle
 
 REFERENCE = "sops:talos/infra/secrets.sops.yaml"
 
@@ -68,9 +69,9 @@ async def test_of_two_at_once_one_is_refused(repo: EncryptedRepo) -> None:
 @pytest.mark.parametrize(
     ("rules", "what", "hint"),
     [
-        ("", "there is no .sops.yaml", "path_regex: ^talos/infra/secrets\\.sops\\.yaml$"),
-        ("creation_rules: []", "no rule of", "path_regex: ^talos/infra/secrets\\.sops\\.yaml$"),
-        ("creation_rules: [{path_regex: kubernetes/, age: AGE}]", "no rule of", "age: age1…"),
+        ("", "there is no .sops.yaml", "path_regex: '^talos/infra/secrets\\.sops\\.yaml$'"),
+        ("creation_rules: []", "no rule of", "path_regex: '^talos/infra/secrets\\.sops\\.yaml$'"),
+        ("creation_rules: [{path_regex: kubernetes/, age: AGE}]", "no rule of", f"age: '{age_keys.recipient(MINE)}'"),
         ("creation_rules: [{encrypted_regex: ^(data|stringData)$, age: AGE}]", "readable", "encrypted_regex"),
         (f"creation_rules: [{{age: {age_keys.recipient(THEIRS)}}}]", "the next run could not read it", "SOPS_AGE_KEY"),
     ],
@@ -92,14 +93,32 @@ async def test_where_it_would_not_be_safe_nothing_is_written(
     assert "canary" not in f"{caught.value!r}{caught.value.hint}"
 
 
-async def test_the_rule_that_is_proposed_does(repo: EncryptedRepo) -> None:
+@pytest.mark.parametrize("columns", [200, 40], ids=["on one line", "folded"])
+async def test_the_command_that_is_proposed_can_be_pasted(repo: EncryptedRepo, columns: int) -> None:
     path = repo.root / "talos" / "infra" / "secrets.sops.yaml"
     (repo.root / ".sops.yaml").unlink()
     with pytest.raises(errors.Refused) as caught:
         await talos_bundle.keep(path, bundle(), sops_of(repo), root=repo.root)
 
-    rule = caught.value.hint.partition("\n")[2].replace("age1…", age_keys.recipient(b"\x07" * 32))
-    (repo.root / ".sops.yaml").write_text(rule)
+    typed = textwrap.fill(
+        caught.value.hint.partition(": ")[2], columns, subsequent_indent="        ", break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip
+    await command.run(["sh", "-c", typed], cwd=repo.root)
+    await talos_bundle.keep(path, bundle(), sops_of(repo), root=repo.root)
+
+    assert path.is_file()
+
+
+async def test_the_rule_that_is_proposed_beside_others_can_be_pasted(repo: EncryptedRepo) -> None:
+    path = repo.root / "talos" / "infra" / "secrets.sops.yaml"
+    others = "creation_rules:\n  - {path_regex: kubernetes/, age: age1x}\n"
+    (repo.root / ".sops.yaml").write_text(others)
+    with pytest.raises(errors.Refused) as caught:
+        await talos_bundle.keep(path, bundle(), sops_of(repo), root=repo.root)
+
+    rule = caught.value.hint.partition("the others: ")[2]
+    (repo.root / ".sops.yaml").write_text(others.replace("  - {", f"  {rule}\n  - {{"))
     await talos_bundle.keep(path, bundle(), sops_of(repo), root=repo.root)
 
     assert path.is_file()

@@ -17,7 +17,7 @@ from firstlight.commands.drift import text
 from firstlight.document import yaml_reader
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
-from firstlight.ownership import drift_judgement, ignored_fields
+from firstlight.ownership import drift_judgement, ignored_fields, migration
 from firstlight.ownership.drift_judgement import Judgement, WantedObject
 
 HERE = Path(__file__).parent
@@ -35,6 +35,17 @@ def test_drift(name: str) -> None:
     if os.environ.get("FIRSTLIGHT_RECORD"):  # read every line of it afterwards
         expected.write_text(told)
     assert told == expected.read_text()
+
+
+@pytest.mark.parametrize(("name", "is_held"), [("scaled-and-back", True), ("equal-and-not-owned", False)])
+def test_a_handover_passes_what_a_client_wrote_and_not_what_a_subresource_did(name: str, is_held: bool) -> None:
+    (document,) = yaml_reader.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
+    drifted = judgement(document.value).drifted
+    live = _live(document.value)
+
+    assert drifted is not None
+    assert drifted.is_held is is_held
+    assert (migration.migrate(live, to="kustomize-controller") is None) is is_held
 
 
 def test_there_are_scenarios() -> None:

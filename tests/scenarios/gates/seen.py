@@ -77,6 +77,8 @@ def load(path: Path) -> Seen:
         revision=facts.get("revision", ""),
         objects={name: tuple(map(Object, objects)) for name, objects in declared.items()},
         own={component: tuple(map(_own, facts.get("own") or ()))},
+        roots=tuple(each for one in facts.get("roots") or () if (each := _identity(one))),
+        bringers={component: tuple(each for one in facts.get("brought_by") or () if (each := _identity(one)))},
     )
     return Seen(asked, _task(facts.get("task") or {}, facts), ground, facts)
 

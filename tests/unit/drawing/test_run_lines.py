@@ -39,3 +39,15 @@ def test_after_a_rehearsal_it_is_the_report_that_says_what_is_next() -> None:
     assert not any(
         "firstlight up" in each for each in shown(rehearsal, *TOLD[:3], failed, RunEnded(at=104, verdict="failed"))
     )
+
+
+def test_an_interrupted_run_says_one_number_of_writes() -> None:
+    """It has not counted them itself: its steps have."""
+    told = (STARTED, *TOLD[:-1], RunEnded(at=104, verdict="waiting", reason="interrupted; run again to go on"))
+    log = run_lines.RunLog()
+    lines: list[str] = []
+    for each in told:
+        lines += log.after(each)
+
+    assert "run waiting after 4s, 4 writes: interrupted" in lines[-1]
+    assert "4 writes" in shown(STARTED, *told[1:])[0]

@@ -5,7 +5,7 @@ import dataclasses
 from firstlight.model import own_gates
 from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Plan, Subject
-from firstlight.plan import build
+from firstlight.plan import build, plan_context
 from tests.unit.plan import platforms
 
 OWN = own_gates.HttpGate(place=Place("firstlight.yaml", 9), url="https://db.example.org/healthz")
@@ -40,3 +40,20 @@ def test_what_the_engine_brings_is_asked_after_the_engine_was() -> None:
 
 def test_what_both_sides_have_is_asked_in_bootstrap() -> None:
     assert own(planned(phase="core", side="hybrid")) == {"core/db": [0, 1]}
+
+
+def test_what_brings_a_component_is_known_to_the_root() -> None:
+    """A release is created by the Kustomization that applies it, and that one by those above."""
+    declared = {
+        "cluster": {"phase": "gitops", "form": "Kustomization"},
+        "apps": {"phase": "gitops", "form": "Kustomization", "parent": "cluster"},
+        "web": {"phase": "gitops", "parent": "apps"},
+    }
+    platform, _ = platforms.make({"components": declared})
+
+    found = plan_context.bringers(platform.components)
+
+    assert {name: [each.name for each in above] for name, above in found.items()} == {
+        "apps": ["cluster"],
+        "web": ["apps", "cluster"],
+    }

@@ -69,7 +69,7 @@ async def _show(one: Lab, played: PlayedRehearsal, picture: Path) -> bool:
         print(rehearse_text.text(told, columns=table.terminal_columns()))
         _draw(played, picture)
         return False
-    _say(rehearse_text.headline(told))
+    _say(f"{told.cluster}: every step of {len(told.steps)} passed in {rehearse_text.duration(told.seconds)}")
 
     _step("The certificate of the handover: what bootstrap brought is Flux's alone, and nothing was hurt on the way")
     for line in _certificate(played):
@@ -78,6 +78,7 @@ async def _show(one: Lab, played: PlayedRehearsal, picture: Path) -> bool:
     _step("firstlight verify: everything is asked once more, and a second run proves that it writes nothing")
     found = await rehearse.verify_rehearsal(one, played)
     print(verify_text.text(found, columns=table.terminal_columns()))
+    _say(rehearse_text.headline(told, found))
 
     _step("A picture of the run: what it did, what it waited for, the critical path")
     _draw(played, picture)

@@ -32,12 +32,14 @@ class SymptomLayer(enum.IntEnum):
     API = 2
     NETWORK = 3
     DNS = 4
-    ADMISSION = 5
-    SECRETS = 6
-    ENGINE = 7
-    SOURCE = 8
-    COMPONENT = 9
-    WORKLOAD = 10
+    ADDRESSES = 5
+    """Of Services, to the outside: the cluster itself works without them."""
+    ADMISSION = 6
+    SECRETS = 7
+    ENGINE = 8
+    SOURCE = 9
+    COMPONENT = 10
+    WORKLOAD = 11
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

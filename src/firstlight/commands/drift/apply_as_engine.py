@@ -39,6 +39,7 @@ async def apply(
     drifted: Sequence[Drifted],
     client: kube.Client,
     *,
+    why: str,
     lease: WriteRight,
     tell: Callable[[str], None],
     confirm: Callable[[str], bool],
@@ -47,8 +48,9 @@ async def apply(
 
     Args:
         scene: What Git has.
-        drifted: What differed, and whose owner exists and does not answer.
+        drifted: What differed, and whose owner exists.
         client: The API.
+        why: Why its owner does not do it, for whoever confirms.
         lease: The right to write, taken.
         tell: Told of everything that is done, and of what is left.
         confirm: Asked once, with all that is going to be applied.
@@ -63,7 +65,7 @@ async def apply(
     managers = ", ".join(sorted({each.manager for each in wanted}))
     ids = {each.id for each in wanted}
     names = "\n".join(f"  {each.difference.value}   {safe.name(str(each.id))}" for each in drifted if each.id in ids)
-    if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
+    if not confirm(f"{why} As {managers}, Git's form would be applied to:\n{names}"):
         tell("nothing was applied")
         return
     await write_each(scene, wanted, client, write=written, lease=lease, tell=tell)

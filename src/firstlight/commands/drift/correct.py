@@ -128,28 +128,34 @@ async def _after(
 
     def is_left(each: Drifted) -> bool:
         kind = adapters.KINDS[owners[each.id].name.partition(" ")[0]]
-        return each.is_beside and is_of(each, CorrectionAnswer.DONE) and kind.leaves_foreign_fields
+        is_left_beside = each.is_beside and kind.leaves_foreign_fields
+        return is_of(each, CorrectionAnswer.DONE) and (is_left_beside or each.is_held)
 
     silent = [each for each in drift.drifted if is_of(each, CorrectionAnswer.NONE)]
     if silent and wishes.as_owner:
-        await apply_as_engine.apply(scene, silent, client, lease=lease, tell=tell, confirm=confirm)
+        why = "The engine does not answer."
+        await apply_as_engine.apply(scene, silent, client, why=why, lease=lease, tell=tell, confirm=confirm)
     elif silent:
         tell(f"{len(silent)} objects are as they were; --as-owner applies Git's form in the engine's place")
     ids = {each.id for each in drift.drifted if each.id in owners}
     after = await _until_gone(scene, client, ids, seconds=wishes.patience, is_left=is_left)
-    beside = [
-        each
-        for each in after.drifted
-        if is_of(each, CorrectionAnswer.DONE) and any(one.is_beside for one in each.fields)
-    ]
-    if not beside:
+    answered = [each for each in after.drifted if is_of(each, CorrectionAnswer.DONE)]
+    beside = [each for each in answered if any(one.is_beside for one in each.fields)]
+    held = [each for each in answered if each.is_held]
+    if not beside and not held:
         return after
-    if wishes.as_owner:
+    if not wishes.as_owner:
+        for owner in sorted({owners[each.id] for each in beside}):
+            tell(f"{owner.name} answered, and leaves fields that it never applied; --as-owner removes them")
+        for owner in sorted({owners[each.id] for each in held}):
+            tell(f"{owner.name} answered, and leaves fields to others that are as in Git; --as-owner takes them")
+        return after
+    if beside:
         await apply_as_engine.remove_stray(scene, beside, client, lease=lease, tell=tell, confirm=confirm)
-        return await drift_room.look(scene, client)
-    for owner in sorted({owners[each.id] for each in beside}):
-        tell(f"{owner.name} answered, and leaves fields that it never applied; --as-owner removes them")
-    return after
+    if held:
+        why = "The engine answered, and does not apply what is as in Git, whoever owns it."
+        await apply_as_engine.apply(scene, held, client, why=why, lease=lease, tell=tell, confirm=confirm)
+    return await drift_room.look(scene, client)
 
 
 async def _there(owners: Iterable[ObjectOwner], client: kube.Client, tell: Tell) -> list[ObjectOwner]:

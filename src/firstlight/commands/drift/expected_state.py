@@ -24,7 +24,7 @@ from firstlight.model.component import Component, ObjectId, Origin, Phase, Side,
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.platform import Platform
-from firstlight.model.rendition import Object
+from firstlight.model.rendition import Object, Rendition
 from firstlight.ownership import claims, ignored_fields
 from firstlight.ownership.drift_judgement import WantedObject
 from firstlight.plan import cluster_facts, final_owners
@@ -284,19 +284,22 @@ def unknown_values_of(known: ClusterFacts) -> UnknownValues:
     """What is in doubt of what was rendered."""
     variables: dict[str, str] = {}
     parts: dict[Part, str] = {}
+    by_default: dict[ObjectId, str] = {}
     for part, rendition in known.renditions.items():
         for diagnostic in rendition.diagnostics:
             if diagnostic.severity != Severity.UNKNOWN or diagnostic.code == "helm-apis-unknown":
                 continue
             if name := flux_kustomization.left_as_text(diagnostic):
                 variables.setdefault(name, diagnostic.message)
+            elif rendition.by_default and flux_kustomization.is_of_default(diagnostic):
+                by_default |= {each: by_default.get(each, diagnostic.message) for each in _with_default(rendition)}
             else:
                 parts.setdefault(part, diagnostic.message)
     for component in known.components:
         origin = final_owners.passing_owner(component)
         if origin is not None and (secret := _values_from(origin)):
             parts.setdefault((component.name, Side.GITOPS), f"values of it are in the Secret {secret}")
-    objects = _with_variables(known, variables)
+    objects = {**by_default, **_with_variables(known, variables)}
     _spread(known, parts, objects)
     masked = {(name, Side.GITOPS): "" for name in _optional(known)}
     _spread(known, masked, {})
@@ -322,6 +325,12 @@ def _with_variables(known: ClusterFacts, variables: Mapping[str, str]) -> dict[O
             if match := pattern.search(json.dumps(each.value, default=str)):
                 found[each.id] = variables[match[1]]
     return found
+
+
+def _with_default(rendition: Rendition) -> Iterable[ObjectId]:
+    """Objects in which a variable has its default; they may have got their namespace since."""
+    named = {(each.group, each.kind, each.name) for each in rendition.by_default}
+    return (each.id for each in rendition.objects if (each.id.group, each.id.kind, each.id.name) in named)
 
 
 def _spread(known: ClusterFacts, parts: dict[Part, str], objects: Mapping[ObjectId, str]) -> None:

@@ -45,7 +45,7 @@ def advice(
     edits: list[str] = []
     for each in drift.drifted:
         mine = wanted.get(each.id)
-        if mine is None or each.difference not in (DriftKind.CHANGED, DriftKind.MISSING):
+        if mine is None or not (each.is_held or each.difference in (DriftKind.CHANGED, DriftKind.MISSING)):
             continue
         match answers.get(mine.owner):
             case CorrectionAnswer.DONE if each.is_paused:
@@ -57,6 +57,13 @@ def advice(
                     f"write replicas into Git, or declare /spec/replicas as ignored: nobody owns what {each.id} was "
                     "scaled to, so that nobody puts it back"
                 ] = None
+            case CorrectionAnswer.DONE if each.is_held and as_owner:
+                found[
+                    f"firstlight owners {drift.cluster} tells who holds {each.id}: it was not applied in the place of "
+                    f"{mine.owner.name}, as is said above"
+                ] = None
+            case CorrectionAnswer.DONE if each.is_held:
+                found[text.taking_back(drift.cluster)] = None
             case CorrectionAnswer.DONE if each.is_beside and as_owner:
                 edits.append(_by_hand(each, mine.owner))
             case CorrectionAnswer.DONE if each.is_beside:

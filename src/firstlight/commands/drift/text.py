@@ -153,6 +153,11 @@ def correction(cluster: str) -> str:
     return f"firstlight drift {cluster} --correct asks the engine to put Git's form back"
 
 
+def taking_back(cluster: str) -> str:
+    """The command that gives the engine fields that are as Git has them and that somebody else holds."""
+    return f"firstlight drift {cluster} --correct --as-owner makes the engine the owner of what it has in Git"
+
+
 def kubectl(verb: str, id: ObjectId) -> str:
     """A command for an object; empty where its name is none that can be typed."""
     space = f" -n {id.namespace}" if id.namespace else ""
@@ -171,10 +176,15 @@ def _next(drift: Drift, kept: frozenset[str], problems: Sequence[Diagnostic]) ->
     found: list[str] = []
     by_engine = [each for each in drift.drifted if each.component not in kept]
     changed = [each for each in by_engine if each.difference in (DriftKind.CHANGED, DriftKind.MISSING)]
+    if drift.ways is not None:
+        found += drift.ways
+    elif changed:
+        found.append(correction(drift.cluster))
     if changed:
-        found += [correction(drift.cluster)] if drift.ways is None else drift.ways
         found.append("or, if the cluster is right: write it into Git")
-    if any(each.difference == DriftKind.WRONG_OWNER for each in by_engine):
+    if drift.ways is None and any(each.is_held for each in by_engine):
+        found.append(taking_back(drift.cluster))
+    if any(each.difference == DriftKind.WRONG_OWNER and not each.is_held for each in by_engine):
         found.append(f"firstlight owners {drift.cluster} shows who owns what; firstlight handover makes it Git's")
     found += _extra([each for each in by_engine if each.difference == DriftKind.EXTRA])
     if names := sorted({each.component for each in drift.drifted if each.component in kept}):

@@ -24,7 +24,7 @@ class ClusterPart:
     """One part of a cluster; they stand from the outside in."""
 
     name: str
-    """machines, etcd, API, CNI, DNS, secrets, engine, workloads."""
+    """machines, etcd, API, CNI, DNS, addresses, secrets, engine, workloads."""
     condition: PartCondition
     says: str = ""
     """What was seen of it."""

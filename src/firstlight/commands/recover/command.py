@@ -63,8 +63,8 @@ def recover(
     """Assess a broken cluster from the outside in, or carry out the way back that was chosen with --do.
 
     --drill SCENARIO practises one in the lab. Without either nothing is written: machines, etcd, API, CNI, DNS,
-    secrets, engine and workloads are looked at as far as they answer. Killed anywhere, the same command goes on. Exit
-    code 2 means that something is broken, 3 that nothing could be looked at, or that it was refused.
+    addresses, secrets, engine and workloads are looked at as far as they answer. Killed anywhere, the same command goes
+    on. Exit code 2 means that something is broken, 3 that nothing could be looked at, or that it was refused.
     """
     import asyncio
 

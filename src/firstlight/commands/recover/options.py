@@ -21,6 +21,7 @@ from firstlight.commands.recover.assessment import (
 from firstlight.document import conditions as gates_conditions
 from firstlight.document import yaml_reader
 from firstlight.document.within import text
+from firstlight.gates import service_address
 from firstlight.model.cluster import MachineRole
 from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_report import EtcdData, MachineReport, MachineStanding
@@ -196,6 +197,10 @@ def _seen(name: str, scene: ClusterObservation) -> str:
         case "CNI":
             nodes = scene.of("/Node")
             return f"{sum(gates_conditions.is_true(each, 'Ready') for each in nodes)} of {len(nodes)} nodes are ready"
+        case "addresses":
+            wanting = [each for each in scene.of("/Service") if service_address.is_balanced(each)]
+            having = sum(bool(service_address.addresses(each)) for each in wanting)
+            return f"{having} of {len(wanting)} LoadBalancer Services have one" if wanting else ""
         case "secrets":
             there = sum(scene.one("/Secret", name, namespace=space) is not None for space, name in scene.foundation)
             return f"{there} of {len(scene.foundation)} of the foundation are there" if scene.foundation else ""

@@ -108,11 +108,18 @@ async def clean_up(one: Lab, *, keep: bool) -> None:
 def interrupted(name: str, *, keep: bool) -> int:
     """Say what is left of a rehearsal that somebody ended; the exit code. No other goes on where it was.
 
+    Who interrupts more than once ends the cleaning up, too: only what is not there is said to be gone.
+
     Args:
         name: Of the lab.
         keep: Whether that stays.
     """
-    left = f"the lab stays as it is: firstlight lab down -n {name}" if keep else "the lab is gone"
+    if keep:
+        left = f"the lab stays as it is: firstlight lab down -n {name}"
+    elif running_lab.named(name).home.path.exists():
+        left = f"the lab was not cleaned up: firstlight lab down -n {name}"
+    else:
+        left = "the lab is gone"
     print(f"\ninterrupted; {left}; run again to begin anew", file=sys.stderr)
     return ExitCode.INTERRUPTED
 

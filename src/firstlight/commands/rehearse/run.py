@@ -71,6 +71,6 @@ def show(
         output.write_json(rehearse_text.data(told, verified))
     else:
         columns = table.terminal_columns()
-        print(rehearse_text.text(told, columns=columns, everything=everything))
+        print(rehearse_text.text(told, verified, columns=columns, everything=everything))
         if verified is not None:
             print(f"\n{verify_text.text(verified, columns=columns)}")

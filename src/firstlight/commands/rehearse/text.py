@@ -17,10 +17,10 @@ FEW = 12
 """Rows of one kind that are shown unless everything is asked for."""
 
 
-def text(told: Rehearsal, *, columns: int = 0, everything: bool = False) -> str:
-    """The whole report."""
+def text(told: Rehearsal, verified: Verification | None = None, *, columns: int = 0, everything: bool = False) -> str:
+    """The whole report; what was verified follows it."""
     parts = [
-        [headline(told)],
+        [headline(told, verified)],
         _causes(told),
         _section("stands for what", _mapped(told, columns=columns, everything=everything), columns),
         _section("pretended by the lab", [[f"  {name}", how] for name, how in told.simulated], columns),
@@ -37,17 +37,20 @@ def verdict_of(told: Rehearsal, verified: Verification | None) -> str:
     return "failed" if verified is not None and not verified.is_fine else told.verdict
 
 
-def headline(told: Rehearsal) -> str:
-    """The result in one line."""
+def headline(told: Rehearsal, verified: Verification | None = None) -> str:
+    """The result in one line: it works only where everything that was verified afterwards is fine, too."""
     passed = sum(each.verdict in ("passed", "skipped") for each in told.steps)
     what = {"passed": "rehearsed, and it works", "failed": "rehearsed, and it fails", "refused": "refused"}
+    verdict = verdict_of(told, verified)
+    bad = [each.name for each in verified.checks if not lets_on(each.verdict)] if verified is not None else []
+    checked = f" ({', '.join(bad)})" if bad else ""
     counted = f"   {passed} of {len(told.steps)} steps" if told.steps else ""
     absent = sum(bool(each.component) for each in told.untried)
     without = f", without {absent} thing{'' if absent == 1 else 's'} that could not be had" if absent else ""
     commit = f"   commit {told.revision[:12]}" if told.revision else ""
     changed = f" and {told.changes} changed file{'' if told.changes == 1 else 's'}" if told.changes else ""
     copied = f"{', ' if commit or changed else '   '}copied to the lab as {told.copy[:7]}" if told.copy else ""
-    return f"{safe.text(told.cluster)}   {what[told.verdict]}{without}{counted}   {duration(told.seconds)}" + (
+    return f"{safe.text(told.cluster)}   {what[verdict]}{checked}{without}{counted}   {duration(told.seconds)}" + (
         commit + changed + copied
     )
 
@@ -55,7 +58,7 @@ def headline(told: Rehearsal) -> str:
 def markdown(told: Rehearsal, verified: Verification | None = None) -> str:
     """The report for a pull request: the result, the causes, what was verified, and the rest to unfold."""
     verdict = verdict_of(told, verified)
-    lines = [f"### Rehearsal of `{_cell(told.cluster)}`: {verdict}", "", _cell(headline(told))]
+    lines = [f"### Rehearsal of `{_cell(told.cluster)}`: {verdict}", "", _cell(headline(told, verified))]
     lines.append("")
     lines += [f"- **{_cell(each.name)}**: {_cell(each.reason)} {_cell(each.hint)}".rstrip() for each in told.causes]
     lines += [f"- {_cell(each.message)}" + (f": {_cell(each.fix)}" if each.fix else "") for each in told.problems]

@@ -24,7 +24,7 @@ from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Rendition
 from firstlight.model.repo_command import RepoCommand
 from firstlight.model.secret import Resolve
-from firstlight.model.work import CreateSecret, Install, MigrateOwners, SyncTemplate, Work
+from firstlight.model.work import Configure, CreateSecret, Install, MigrateOwners, SyncTemplate, Work
 from firstlight.plan import argocd_takeover, cluster_facts, flux_takeover
 
 __all__ = [
@@ -144,6 +144,18 @@ async def _one(secret: FoundationSecret, key: str, reference: str, resolve: Reso
     return None
 
 
+async def talos_secret_problems(work: Work, means: Means) -> list[Diagnostic]:
+    """Return why the Talos secrets of a cluster whose machines are configured can be neither read nor made."""
+    has_whole_configs = bool(work.cluster.talosconfig) and not work.cluster.talos_secrets
+    if has_whole_configs or not any(isinstance(each, Configure) for each in work.tasks.values()):
+        return []
+    try:
+        await means.check_talos_secrets(work.cluster)
+    except errors.FirstlightError as error:
+        return [Diagnostic.error("talos-secrets-unavailable", error.message, at=work.cluster.place, fix=error.hint)]
+    return []
+
+
 # Whether Omni answers, and takes the template; nothing is changed there.
 
 
@@ -196,6 +208,7 @@ async def world_problems(work: Work, means: Means) -> list[Diagnostic]:
     lived = cluster_identity.known(means.state, work.cluster.name)
     found = await asyncio.gather(
         secret_problems(work, means.masks.remembering(means.resolve)),
+        talos_secret_problems(work, means),
         machine_checks.machine_problems(work, means.programs.talosctl, means.reach, is_first=is_first, lived=lived),
         omni_problems(work, means.programs.omnictl),
     )

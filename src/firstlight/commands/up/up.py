@@ -11,6 +11,7 @@ from firstlight import errors
 from firstlight.cli.which_cluster import cluster_of
 from firstlight.commands.up import inline_manifests, preflight
 from firstlight.commands.up import tasks as up_tasks
+from firstlight.engines import engine_roots
 from firstlight.execute import access_files, talos_secrets
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.actions import kubeconfig
@@ -23,7 +24,7 @@ from firstlight.journal import run_identity
 from firstlight.model import event
 from firstlight.model import work as model_work
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, Side
+from firstlight.model.component import Component, ObjectId, Side
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.event import Event
 from firstlight.model.plan import Plan
@@ -31,7 +32,7 @@ from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
 from firstlight.model.work import Installation, Work
-from firstlight.plan import build, cluster_facts, selection
+from firstlight.plan import build, cluster_facts, plan_context, selection
 from firstlight.render import helm_installations
 from firstlight.render.component_renderer import Renderer
 from firstlight.render.machines import machine_drafts
@@ -124,10 +125,18 @@ async def prepare(
             revision=revision,
             objects=_objects(renditions),
             own={each.name: each.gates for each in platform.components_of(cluster.name)},
+            roots=() if plan_context.ROOT in plan.by_id else _roots(platform, cluster, renditions),
+            bringers=plan_context.bringers(platform.components_of(cluster.name)),
         ),
         renditions=renditions,
         problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _roots(platform: Platform, cluster: Cluster, renditions: Sequence[Rendition]) -> tuple[ObjectId, ...]:
+    """What makes the engine follow the repo once the handover has begun."""
+    found = engine_roots.of(platform, cluster, renditions)
+    return found.made or tuple(each.id for each in found.roots)
 
 
 def _selected(plan: Plan, wishes: RunRequest) -> Plan:

@@ -22,7 +22,7 @@ from firstlight.document import conditions
 from firstlight.document.within import number, text
 from firstlight.engines import engine_marks
 from firstlight.execute.overrides import override_records
-from firstlight.gates import cluster_health, gate_parts
+from firstlight.gates import cluster_health, gate_parts, service_address
 from firstlight.gates.gate_parts import GateContext, GateQuestion
 from firstlight.model import flux_names, helm_names
 from firstlight.model.cluster import Cluster, Machine, MachineRole
@@ -124,6 +124,7 @@ def _questions(scene: VerifyContext) -> tuple[GateQuestion, ...]:
         cluster_health.nodes_question(scene.cluster.machines),
         cluster_health.agents_question(),
         cluster_health.operators_question(),
+        service_address.addresses_question(),
         talos_inventory.inventory_question(scene.cluster.talos, has_inline=has_inline, released=_released(scene.work)),
         cluster_health.engine_question(scene.cluster, revision, resting=_resting(scene.ground)),
     )

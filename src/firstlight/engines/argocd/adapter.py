@@ -119,6 +119,7 @@ ARGOCD = EngineAdapter(
                 suspended=verdicts.skipped,
                 judge=verdicts.application,
                 fault=verdicts.fault,
+                failure=verdicts.failure,
                 is_seen=verdicts.is_seen,
                 is_busy=verdicts.is_busy,
             ),

@@ -160,6 +160,14 @@ def fault(live: Mapping[str, Any], name: str, *, now: float) -> str:
     return "" if is_fine and not conditions.is_going(live) else verdict.reason
 
 
+def failure(live: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the revision that it could not sync when it tried last, and why; both empty if it could."""
+    operation = mapping(live, "status", "operationState")
+    if text(operation, "phase") not in ("Failed", "Error"):
+        return "", ""
+    return text(operation, "syncResult", "revision"), text(operation, "message")
+
+
 def is_seen(live: Mapping[str, Any]) -> bool:
     """Return whether the application controller has looked at it."""
     return bool(text(live, "status", "reconciledAt") or text(live, "status", "sync", "status"))

@@ -153,6 +153,7 @@ FLUX = EngineAdapter(
                 suspended=verdicts.suspended,
                 judge=verdicts.kustomization,
                 fault=_fault_of_ready,
+                failure=verdicts.failure,
                 is_seen=verdicts.is_seen,
                 beside=(verdicts.GIT,),
                 beside_commit=(verdicts.GIT,),

@@ -160,6 +160,13 @@ def fault(live: Mapping[str, Any], name: str, *, now: float, has_ready: bool = F
     return conditions.judged_ready(live, name, now=now, expected=("Ready",)).reason if is_bad or is_silent else ""
 
 
+def failure(live: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the revision that it could not apply when it tried last, and why; both empty if it could."""
+    if not conditions.is_false(live, "Ready") or not conditions.is_seen(live):
+        return "", ""
+    return text(live, "status", "lastAttemptedRevision"), text(conditions.condition(live, "Ready"), "message")
+
+
 def is_seen(live: Mapping[str, Any]) -> bool:
     """Return whether its controller has looked at it."""
     found = sequence(live, "status", "conditions")

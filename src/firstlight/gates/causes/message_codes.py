@@ -18,6 +18,11 @@ _SAYINGS = (
     (r"Apply failed with \d+ conflicts?", "apply-conflict"),
     (r"invalid ownership metadata", "helm-ownership"),
 )  # fmt: skip
+_FINAL = re.compile(
+    r"field not declared in schema|unknown field \"|strict decoding error|: Required value|: Unsupported value|"
+    r"must be of type|cannot unmarshal|kustomization path not found|kustomize build failed|accumulating resources|"
+    r"unable to load .* manifest|failed to decode Kubernetes YAML"
+)
 _STATUS = re.compile(r"\b([A-Z][A-Za-z0-9]+)/([a-z0-9.:-]+)(?:/([a-z0-9.:-]+))? status: '")
 _APPLIED = re.compile(r"\b([A-Z][A-Za-z0-9]+)/([a-z0-9.:-]+)(?:/([a-z0-9.:-]+))? (?:dry-run failed|apply failed)")
 
@@ -25,6 +30,11 @@ _APPLIED = re.compile(r"\b([A-Z][A-Za-z0-9]+)/([a-z0-9.:-]+)(?:/([a-z0-9.:-]+))?
 def apply_code(said: str) -> str:
     """The rule that a message falls under; empty where none knows it."""
     return next((code for pattern, code in _SAYINGS if re.search(pattern, said)), "")
+
+
+def is_final(said: str) -> bool:
+    """Whether a message is of a mistake in the files themselves: no second try takes them, only another commit."""
+    return bool(_FINAL.search(said))
 
 
 def unready_objects(said: str) -> Iterator[str]:

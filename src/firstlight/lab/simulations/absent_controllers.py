@@ -168,7 +168,7 @@ def volume_for(claim: Object, storage_class: Object) -> Object:
     }  # fmt: skip
 
 
-# Addresses for LoadBalancer services, from the declared pools or from CiliumLoadBalancerIPPools if there are any.
+# Addresses for LoadBalancer services, from pools of Cilium and MetalLB, or the declared ones where neither is there.
 
 
 REQUESTED = ("lbipam.cilium.io/ips", "io.cilium/lb-ipam-ips")
@@ -213,13 +213,22 @@ class LoadBalancerSimulation:
 
 
 async def _pools(world: SimulatedCluster) -> Sequence[str]:
-    definition = world.definition("cilium.io", "CiliumLoadBalancerIPPool")
-    if definition is None:
+    cilium = await _objects(world, "cilium.io", "CiliumLoadBalancerIPPool")
+    metallb = await _objects(world, "metallb.io", "IPAddressPool")
+    if cilium is None and metallb is None:
         return world.settings.load_balancers
-    version = definition["spec"]["versions"][0]["name"]
-    pools = await world.follow(f"cilium.io/{version}", "CiliumLoadBalancerIPPool")
-    blocks = [block for pool in pools.values() for block in pool["spec"].get("blocks", ())]
-    return [block.get("cidr") or f"{block['start']}-{block.get('stop', block['start'])}" for block in blocks]
+    blocks = [block for pool in cilium or () for block in pool["spec"].get("blocks", ())]
+    spans = [block.get("cidr") or f"{block['start']}-{block.get('stop', block['start'])}" for block in blocks]
+    return [*spans, *(str(each) for pool in metallb or () for each in pool["spec"].get("addresses", ()))]
+
+
+async def _objects(world: SimulatedCluster, group: str, kind: str) -> Sequence[Object] | None:
+    """All objects of a kind; None where nobody defines it."""
+    definition = world.definition(group, kind)
+    if definition is None:
+        return None
+    version = next(each["name"] for each in definition["spec"]["versions"] if each.get("served", True))
+    return tuple((await world.follow(f"{group}/{version}", kind)).values())
 
 
 def ingress_addresses(service: Object) -> list[str]:

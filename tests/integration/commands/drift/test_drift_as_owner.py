@@ -7,6 +7,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.commands.drift import drift
+from firstlight.commands.drift.correct import CorrectionOptions
 from firstlight.model.drift import Drift, DriftKind
 from tests.flux import Flux
 from tests.integration.commands.drift.drifting import KUSTOMIZATION, STAND_IN, correct, edit, scene, silence, told
@@ -50,6 +51,29 @@ async def test_an_engine_that_is_down_is_stood_in_for(flux: Flux, space: str, tm
     assert told(await corrected(as_owner=True, yes=True)) == told(found)
     assert said[-1].startswith(f"ConfigMap {space}/settings was left: metadata.annotations[kustomize.toolkit")
     assert await flux.config_map("settings", space) == {"word": "hand"}
+
+
+async def test_what_was_scaled_and_scaled_back_becomes_the_engines_again(
+    flux: Flux, space: str, tmp_path: Path
+) -> None:
+    one = await scene(flux, space, tmp_path)
+    for replicas in (0, 2):
+        await flux.kube.patch(
+            "apps/v1", "Deployment", "web", {"spec": {"replicas": replicas}}, manager="kubectl", namespace=space,
+            subresource="scale",
+        )  # fmt: skip
+    found = await drift.look(one, flux.kube)
+    assert told(found) == [("Deployment", DriftKind.WRONG_OWNER, ["spec.replicas"])]
+
+    said: list[str] = []
+    wishes = CorrectionOptions(patience=1)
+    asked = await correct(one, flux.kube, found, said=said, wishes=wishes)
+    assert told(asked) == told(found), "the engine sees no difference, and applies nothing"
+    assert asked.ways is not None
+    assert asked.ways[0].startswith("firstlight drift lab --correct --as-owner makes the engine the owner")
+    wishes = dataclasses.replace(wishes, as_owner=True)
+    assert told(await correct(one, flux.kube, asked, said=said, wishes=wishes, confirm=lambda _: True)) == []
+    assert told(await drift.look(one, flux.kube)) == []
 
 
 async def test_what_is_declared_to_be_others_stays_theirs(flux: Flux, space: str, tmp_path: Path) -> None:

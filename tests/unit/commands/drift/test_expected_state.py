@@ -171,6 +171,18 @@ def test_what_may_be_of_a_secret_that_git_does_not_have_is_masked() -> None:
     assert [each.is_masked for each in found.wanted] == [False, False]
 
 
+def test_a_variable_with_its_default_is_in_doubt_where_it_stands_and_the_rest_is_compared() -> None:
+    apps = component("apps", SourceForm.KUSTOMIZATION, Side.GITOPS)
+    assumed = Diagnostic.unknown("flux-variable-by-default", "the variable A has its default", at=HERE, subject="A")
+    made = rendition("apps", with_data("a", x="1"), with_data("b", x="2"), diagnostics=(assumed,))
+    made = dataclasses.replace(made, by_default=(dataclasses.replace(made.objects[0].id, namespace=""),))
+
+    found = expected_state.expected_state_of(facts([apps], made))
+
+    assert {each.id.name: each.is_known for each in found.wanted} == {"a": False, "b": True}
+    assert found.unread[-1].startswith("apps: 1 object was only looked for")
+
+
 async def test_nothing_is_asked_about_what_is_not_known() -> None:
     apps = component("apps", SourceForm.KUSTOMIZATION, Side.GITOPS)
     (one,) = expected_state.expected_state_of(

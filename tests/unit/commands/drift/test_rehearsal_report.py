@@ -35,6 +35,17 @@ def test_all_is_well() -> None:
     assert "✔ web" in text
 
 
+def test_it_works_only_where_what_was_verified_is_fine() -> None:
+    """Every step may have passed, and a Service be without an address."""
+    waiting = VerificationCheck(name="addresses", verdict=Waiting("Service shop/web without an address"))
+    bad = Verification(cluster="home", checks=(VerificationCheck(name="nodes", verdict=Passed()), waiting))
+
+    for told in (rehearse_text.text(FINE, bad), rehearse_text.markdown(FINE, bad)):
+        assert "rehearsed, and it works" not in told
+        assert "rehearsed, and it fails (addresses)" in told
+    assert "rehearsed, and it works" in rehearse_text.text(FINE, Verification(cluster="home", checks=bad.checks[:1]))
+
+
 def test_what_really_failed_is_the_cause_and_comes_first() -> None:
     failed = step("web", "waiting", reason="0/1 ready", hint="look at its image")
     told = dataclasses.replace(FINE, steps=(step("cilium"), failed, step("late", "blocked", needs=("web",))))

@@ -80,6 +80,24 @@ def test_what_no_engine_puts_back_is_told() -> None:
     assert paused == "take away what keeps the engine from ConfigMap shop/settings, as is said above, then again"
 
 
+@pytest.mark.parametrize(
+    ("as_owner", "start"),
+    [
+        (False, "firstlight drift infra --correct --as-owner makes the engine the owner of what it has in Git"),
+        (True, "firstlight owners infra tells who holds ConfigMap shop/settings"),
+    ],
+)
+def test_what_is_as_in_git_and_held_by_others_is_taken_by_its_own_command(as_owner: bool, start: str) -> None:
+    field = FieldDifference(path="data.more", wanted='"x"', live='"x"', manager="kubectl")
+    held = Drifted(id=SETTINGS, component="web", difference=DriftKind.WRONG_OWNER, says="", fields=(field,))
+    drift = Drift(cluster="infra", revision="", drifted=(held,), compared=1)
+    wanted = {SETTINGS: WantedObject(object=Object(VALUE), component="web", manager="helm-controller", owner=RELEASE)}
+
+    (line,) = remaining_drift.advice(drift, wanted, {RELEASE: CorrectionAnswer.DONE}, as_owner=as_owner)
+
+    assert line.startswith(start)
+
+
 def test_an_application_is_synced_by_its_own_command() -> None:
     assert told(CorrectionAnswer.DONE, owner=APPLICATION) == [
         "argocd app sync web: Application web has looked, and has not put it back"

@@ -52,6 +52,20 @@ def test_what_to_do_depends_on_who_keeps_it() -> None:
     assert "firstlight owners infra" in drift_text.text(with_one(one(DriftKind.WRONG_OWNER)))
 
 
+def test_what_somebody_holds_and_a_handover_does_not_pass_leads_to_the_command_that_takes_it() -> None:
+    held = one(DriftKind.WRONG_OWNER, fields=1)
+    passing = dataclasses.replace(held, fields=(dataclasses.replace(held.fields[0], is_passed_on=True),))
+
+    by_hand, by_bootstrap = drift_text.text(with_one(held)), drift_text.text(with_one(passing))
+    tried = drift_text.text(dataclasses.replace(with_one(held), ways=("look at it",)))
+
+    assert "firstlight drift infra --correct --as-owner makes the engine the owner" in by_hand
+    assert "handover" not in by_hand
+    assert "firstlight handover makes it Git's" in by_bootstrap
+    assert "--as-owner" not in by_bootstrap
+    assert tried.splitlines()[-1] == "  next     look at it"
+
+
 def test_nobody_is_told_to_delete_what_holds_much() -> None:
     claim = dataclasses.replace(one(DriftKind.EXTRA), id=ObjectId("", "PersistentVolumeClaim", "shop", "data"))
     alone = drift_text.text(with_one(claim))

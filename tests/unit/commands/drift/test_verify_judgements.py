@@ -215,15 +215,34 @@ def kustomization(name: str, commit: str, **spec: Any) -> dict[str, Any]:
     }
 
 
+def repository(name: str, url: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "flux-system"}, "spec": {"url": url}}
+
+
+REPO = "https://git.example.org/me/home"
+OURS = repository("flux-system", f"{REPO}.git")
+
+
 def judge_engine(view: GateView, which: Engine | None = Engine.FLUX, *, resting: Collection[ObjectId] = ()) -> Verdict:
-    cluster = Cluster(name="infra", place=HERE, engine=which)
+    cluster = Cluster(name="infra", place=HERE, engine=which, url=REPO)
     return cluster_health.judge_engine(view, cluster=cluster, revision=COMMIT, resting=resting)
 
 
 def test_an_engine_at_the_expected_commit() -> None:
-    view = see(kustomizations=[kustomization("apps", COMMIT), kustomization("infra", COMMIT)])
+    view = see(kustomizations=[kustomization("apps", COMMIT), kustomization("infra", COMMIT)], sources=[OURS])
 
     assert judge_engine(view) == Passed("2 Kustomizations synced at 3f2a91c")
+
+
+def test_a_commit_is_named_only_where_the_engine_has_it() -> None:
+    """What follows another repository was never held against the commit that was rendered."""
+    other = kustomization("apps", "0" * 40, sourceRef={"kind": "GitRepository", "name": "other"})
+    theirs = repository("other", "https://git.example.org/other")
+    both = see(kustomizations=[other, kustomization("infra", COMMIT)], sources=[OURS, theirs])
+    alone = see(kustomizations=[other], sources=[OURS, theirs])
+
+    assert judge_engine(both) == Passed("2 Kustomizations synced, 1 of them at 3f2a91c")
+    assert judge_engine(alone) == Passed(f"1 Kustomization synced, none of them from {REPO}")
 
 
 def test_an_engine_at_another_commit_is_waited_for() -> None:
@@ -242,7 +261,9 @@ def test_what_is_suspended_is_not_synced() -> None:
 
 def test_nobody_waits_for_what_git_lets_rest() -> None:
     apps = ObjectId("kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "apps")
-    view = see(kustomizations=[kustomization("apps", "0" * 40, suspend=True), kustomization("infra", COMMIT)])
+    view = see(
+        kustomizations=[kustomization("apps", "0" * 40, suspend=True), kustomization("infra", COMMIT)], sources=[OURS]
+    )
 
     assert judge_engine(view, resting={apps}) == Passed("1 Kustomization synced at 3f2a91c, 1 at rest")
 
@@ -267,7 +288,7 @@ def test_an_engine_that_is_not_there() -> None:
 def test_one_application() -> None:
     app = {
         "metadata": {"name": "root", "namespace": "argocd"},
-        "spec": {"syncPolicy": {"automated": {}}},
+        "spec": {"syncPolicy": {"automated": {}}, "source": {"repoURL": REPO}},
         "status": {
             "reconciledAt": "2026-11-16T06:00:00Z",
             "sync": {"status": "Synced", "revision": COMMIT},

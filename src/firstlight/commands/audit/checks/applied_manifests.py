@@ -149,8 +149,9 @@ def _used(scene: PlatformView, origins: list[Origin]) -> frozenset[str]:
     by_hand = [each for each in scene.platform.unreached if each.side is Side.BOOTSTRAP]
     starts = [path for origin in (*origins, *by_hand) for path in _directories(origin)]
     for origin in origins:
-        starts += [*_kustomized_with(scene, origin), *_unread_directory(origin)]
+        starts += _kustomized_with(scene, origin)
     found = set(gitops_tree.reached_files(scene.files, starts))
+    found.update(*(_below(scene, each) for origin in origins for each in _unread_directories(origin)))
     found |= {each.object.place.path for each in scene.items}
     found |= {each.place.path for each in origins}
     found |= {each.path for cluster in scene.clusters for each in (cluster.place, *cluster.files)}
@@ -167,11 +168,17 @@ def _kustomized_with(scene: PlatformView, origin: Origin) -> list[str]:
     return [directory] if origin.place.path in gitops_tree.reached_files(scene.files, [directory]) else []
 
 
-def _unread_directory(origin: Origin) -> Iterator[str]:
-    """The directory of which a plugin makes something that is not known."""
+def _unread_directories(origin: Origin) -> Iterator[str]:
+    """Directories of which something that is not known is made, such as by a plugin: a kustomization may not count."""
     for source in cluster_facts.sources(origin):
         if isinstance(source, Unresolved) and source.text:
-            yield source.text
+            yield posixpath.normpath(source.text.lstrip("/"))
+
+
+def _below(scene: PlatformView, directory: str) -> frozenset[str]:
+    """A file, or all files in a directory and below."""
+    above = "" if directory == "." else f"{directory}/"
+    return frozenset(each for each in scene.files.files if each == directory or each.startswith(above))
 
 
 def _directories(origin: Origin) -> Iterator[str]:

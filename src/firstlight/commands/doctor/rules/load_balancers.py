@@ -8,7 +8,7 @@ from firstlight.commands.doctor import symptoms
 from firstlight.commands.doctor.symptoms import Symptom
 from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
-from firstlight.gates import label_selector
+from firstlight.gates import label_selector, service_address
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.model.diagnostic import Evidence
@@ -39,8 +39,8 @@ def without_address(scene: ClusterObservation) -> Iterator[Symptom]:
         for each in scene.of(*_POOLS)
         if mapping(each, "spec").get("disabled") is not True
     ]
-    for service in balanced(scene):
-        if addresses(service) or not scene.is_over(conditions.created(service)):
+    for service in filter(service_address.is_balanced, scene.of("/Service")):
+        if service_address.addresses(service) or not scene.is_over(conditions.created(service)):
             continue
         code, why, shown = _why(service, pools, scene)
         if not code:
@@ -68,23 +68,6 @@ def without_address(scene: ClusterObservation) -> Iterator[Symptom]:
                 f"Namespace {text(service, 'metadata', 'namespace')}",
             ),
         )
-
-
-def balanced(scene: ClusterObservation) -> Iterator[Mapping[str, Any]]:
-    """Services that want an address from the cluster's own pools."""
-    for each in scene.of("/Service"):
-        kind = text(each, "spec", "loadBalancerClass")
-        is_own = not kind or kind.startswith(("io.cilium/", "metallb"))
-        if text(each, "spec", "type") == "LoadBalancer" and is_own and not conditions.is_going(each):
-            yield each
-
-
-def addresses(service: Mapping[str, Any]) -> list[str]:
-    """The addresses that a Service has got."""
-    ingress = sequence(service, "status", "loadBalancer", "ingress")
-    return [
-        text(each, "ip") or text(each, "hostname") for each in ingress if text(each, "ip") or text(each, "hostname")
-    ]
 
 
 def labels(service: Mapping[str, Any]) -> dict[str, str]:
@@ -137,8 +120,8 @@ def not_announced(scene: ClusterObservation) -> Iterator[Symptom]:
     policies = scene.of("cilium.io/CiliumL2AnnouncementPolicy")
     if not configs and not policies:
         return  # somebody else announces, or nobody has to
-    for service in balanced(scene):
-        if not addresses(service) or not scene.is_over(conditions.created(service), times=2):
+    for service in filter(service_address.is_balanced, scene.of("/Service")):
+        if not service_address.addresses(service) or not scene.is_over(conditions.created(service), times=2):
             continue
         if text(service, "spec", "loadBalancerClass") == "io.cilium/l2-announcer" or not configs:
             if told := _no_lease(service, policies, scene):
@@ -151,7 +134,7 @@ def not_announced(scene: ClusterObservation) -> Iterator[Symptom]:
 
 
 def _told(service: Mapping[str, Any], code: str, why: str, *, needs: frozenset[str] = frozenset()) -> Symptom:
-    address = ", ".join(addresses(service))
+    address = ", ".join(service_address.addresses(service))
     return symptoms.symptom(
         code=code,
         subject=name_of(service),
