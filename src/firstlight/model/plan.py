@@ -61,7 +61,6 @@ class Subject(enum.StrEnum):
     WEBHOOK = "webhook"
     CERTIFICATES = "certificates"
     STORE = "store"
-    DISRUPTION = "disruption"
     ENGINE = "engine"
     SOURCE = "source"
     BASELINE = "baseline"

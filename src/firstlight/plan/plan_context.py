@@ -222,8 +222,6 @@ def _of_bootstrap(known: PlanContext, component: Component) -> Iterator[Gate]:
             yield Gate(Subject.WEBHOOK, component.name, item.id)
         elif item.id.kind in _STORES:
             yield Gate(Subject.STORE, component.name, item.id)
-        elif item.id.kind == "PodDisruptionBudget":
-            yield Gate(Subject.DISRUPTION, component.name, item.id)
         elif item.is_crd and not known.crds_of(component):
             yield Gate(Subject.CRDS, component.name)
 

@@ -20,7 +20,7 @@ from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import Finding
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy import clear_secrets
+from firstlight.repo.secrecy import secret_search
 from firstlight.repo.work_tree import WorkTree
 from tests import others
 from tests.conftest import agreement
@@ -45,7 +45,7 @@ def findings(repo: Path) -> tuple[Finding, ...]:
     scene = PlatformView(
         platform=platform_reader.read_tree(tree),
         files=tree,
-        clear_secrets=clear_secrets.clear_secrets_of(tree),
+        clear_secrets=secret_search.clear_secrets_of(tree),
         today=datetime.date(2026, 11, 1),
     )
     return tuple(rulebook.findings(scene, rulebook.read_rulebook()))
