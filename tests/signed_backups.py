@@ -15,7 +15,7 @@ import msgspec
 from firstlight.commands.backup import backup_contents, backup_manifest, backup_signature, backup_store
 from firstlight.commands.backup.backup_manifest import BackupManifest, BackupPart, BackupRepo, EtcdSnapshotSummary
 from firstlight.model.secret import Secret
-from firstlight.secrets import age_keys, signing_keys, ssh_signature
+from firstlight.secrets import age_keys, derived_signing_keys, ssh_signature
 from tests.integration.secrets.encrypted_repo import BUNDLE
 from tests.unit.commands.backup import bolt_file
 
@@ -75,12 +75,14 @@ def encrypted(content: bytes, recipient: str, sops: Path) -> bytes:
 
 def signed_by(seed: bytes) -> backup_signature.Signer:
     """A signer with an identity of age."""
-    return backup_signature.Signer(fingerprint=signing_keys.fingerprint(Secret(seed)), seed=Secret(seed))
+    return backup_signature.Signer(fingerprint=derived_signing_keys.fingerprint(Secret(seed)), seed=Secret(seed))
 
 
 def signature(content: bytes, seed: bytes) -> str:
     """As a backup has it."""
-    return ssh_signature.sign(content, signing_keys.signing_key(Secret(seed)), namespace=backup_signature.NAMESPACE)
+    return ssh_signature.sign(
+        content, derived_signing_keys.signing_key(Secret(seed)), namespace=backup_signature.NAMESPACE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ ALLOWED = {
     ("lab/standins/standin_vaults.py", "counts[item.title]"): "the title of an item in 1Password",
     ("commands/change/change_checks.py", "each.title not in names"): "a check of a team is told apart by its title",
     (
-        "commands/node/drain.py",
+        "commands/node/cordon_drain.py",
         "each.reason == _NAMESPACE_GOES",
     ): "the API's reasons are words for programs",
     ("commands/override/alignment_search.py", "obstacles[found.message]"): "the same obstacle is told once",

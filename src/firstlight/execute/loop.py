@@ -22,7 +22,7 @@ from firstlight.execute.actions import dispatch
 from firstlight.execute.crd_wakeup import CrdWaking
 from firstlight.execute.handover import engine_suspend
 from firstlight.execute.lease import Lease
-from firstlight.execute.overrides import close
+from firstlight.execute.overrides import override_end
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates.gate_parts import GateContext
 from firstlight.journal import state_files
@@ -194,7 +194,7 @@ class Loop:
         try:
             async with asyncio.timeout(REACHED):
                 left = await engine_suspend.left(self._world.kube)
-                is_cut_off = bool(await close.cut_off(self._world.kube))
+                is_cut_off = bool(await override_end.cut_off(self._world.kube))
             if is_cut_off:
                 await self._claim("")
             if not left:
@@ -329,7 +329,7 @@ class Loop:
 
     async def _finish_overrides(self) -> None:
         """Finish overrides that were cut off: whoever holds the lease knows that nobody works on them any more."""
-        self._writes += await close.attempt_finish(
+        self._writes += await override_end.attempt_finish(
             self._world.kube, cluster=self._world.cluster.name, state=self._world.state, now=self._now,
             tell=lambda text: self._tell(event.Told(at=self._now(), step="", text=text)),
         )  # fmt: skip

@@ -79,27 +79,28 @@ def _made(tree: WorkTree, findings: Sequence[Finding]) -> tuple[dict[str, str | 
 
 
 def _unfit_alone(tree: WorkTree, finding: Finding) -> str:
-    """Why its edits are not made: they cannot be, or whoever reads the diff would read a secret beside them.
+    """Why its edits are not made: they cannot be, or whoever reads the diff would read a secret in it.
 
-    What the edits themselves write is no reason: nobody has it in the repo yet.
+    What names a key of an ExternalSecret gives none away, on either side of the diff.
     """
     texts, why = _made(tree, [finding])
-    for path, text in texts.items():
-        before = tree.bytes(path) if tree.is_file(path) else None
-        after = text.encode() if text is not None else None
-        names = clear_secrets.lines_with_key_names(tree, path) if before is not None else frozenset()
-        shown = (line for number, line in _shown(before or b"", after or b"") if number not in names)
+    then = OverlaidTree(tree, {path: text.encode() if text is not None else None for path, text in texts.items()})
+    for path in texts:
+        shown = [*_shown(tree, then, path), *_shown(then, tree, path)]
         if clear_secrets.tells_secret("".join(shown)):
             return f"{path} has a secret in clear beside it, which a diff would show"
     return why
 
 
-def _shown(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
-    """The lines of a file that a diff shows, each with its number: those that go, and those around a change."""
-    old = _lines(before)
-    for group in difflib.SequenceMatcher(None, old, _lines(after)).get_grouped_opcodes():
-        for number in range(group[0][1], group[-1][2]):
-            yield number + 1, old[number]
+def _shown(tree: WorkTree, other: WorkTree, path: str) -> Iterator[str]:
+    """The lines of a file that a diff against its other state shows: those that differ, and those around them."""
+    if not tree.is_file(path):
+        return
+    lines = _lines(tree.bytes(path) or b"")
+    others = _lines((other.bytes(path) if other.is_file(path) else None) or b"")
+    names = clear_secrets.lines_with_key_names(tree, path)
+    for group in difflib.SequenceMatcher(None, lines, others).get_grouped_opcodes():
+        yield from (lines[number] for number in range(group[0][1], group[-1][2]) if number + 1 not in names)
 
 
 def written_lines(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:

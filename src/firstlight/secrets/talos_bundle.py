@@ -15,7 +15,7 @@ from firstlight.clients import sops as clients_sops
 from firstlight.document import yaml_reader
 from firstlight.model import secret_reference
 from firstlight.model.secret import Secret
-from firstlight.secrets import age_keys, secret_files, signing_keys
+from firstlight.secrets import age_keys, derived_signing_keys, secret_files
 from firstlight.secrets.dummies import Dummies
 
 _NEEDED = (
@@ -176,7 +176,7 @@ async def _added_rule(path: Path, sops: clients_sops.SopsClient, config: Path, r
 
 async def _rule(name: str, sops: clients_sops.SopsClient) -> str:
     """A creation rule on one line, for the user's own key: however it is folded, it can be pasted."""
-    own = [age_keys.recipient(each.reveal()) for each in (await signing_keys.find_own_keys(sops.environ)).seeds]
+    own = [age_keys.recipient(each.reveal()) for each in (await derived_signing_keys.find_own_keys(sops.environ)).seeds]
     return f"{{path_regex: '^{re.escape(name)}$', age: '{','.join(own) or 'age1…'}'}}"
 
 

@@ -15,7 +15,7 @@ from firstlight.model.certificate import (
 )
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import OwnerSeen
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 
 
 def proof(claim: CertificateClaim, *, holds: bool = True, says: str = "", is_tried: bool = True) -> ClaimProof:
@@ -86,7 +86,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_complete() -> None:
-    line = certificate_text.headline(certificate_scope.seal(GOOD))
+    line = certificate_text.headline(certificate_seal.seal(GOOD))
 
     assert GOOD.is_complete
     assert "complete" in line
@@ -97,7 +97,7 @@ def test_complete() -> None:
 
 
 def test_what_fails_is_said_with_its_place_and_comes_first() -> None:
-    text = certificate_text.text(certificate_scope.seal(BROKEN))
+    text = certificate_text.text(certificate_seal.seal(BROKEN))
 
     assert not BROKEN.is_complete
     assert certificate_text.failures(BROKEN) == [
@@ -172,7 +172,7 @@ def test_one_that_covers_nothing_is_not_complete() -> None:
 
 
 def test_the_page_stands_alone_and_folds_what_is_fine() -> None:
-    text = certificate_page.page(certificate_scope.seal(GOOD))
+    text = certificate_page.page(certificate_seal.seal(GOOD))
     page = Page(text)
 
     assert not page.open
@@ -181,7 +181,7 @@ def test_the_page_stands_alone_and_folds_what_is_fine() -> None:
     assert "prefers-color-scheme:dark" in text
     assert "@media print" in text
     assert "<details open>" not in text
-    assert certificate_scope.seal(GOOD).digest in text
+    assert certificate_seal.seal(GOOD).digest in text
 
 
 def test_the_page_of_a_broken_one_shows_what_failed_before_anything_else() -> None:

@@ -13,9 +13,9 @@ from firstlight import errors
 from firstlight.execute.handover import certificate_store
 from firstlight.model.certificate import Certificate, CertificateClaim, CertificateStage, ClaimProof, ObjectProof
 from firstlight.model.component import ObjectId
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 
-EMPTY = certificate_scope.seal(
+EMPTY = certificate_seal.seal(
     Certificate(
         cluster="infra",
         uid="u",
@@ -48,7 +48,7 @@ def test_the_file_of_this_very_cluster_is_a_copy(tmp_path: Path) -> None:
     one = ObjectProof(
         id=ObjectId("", "ConfigMap", "web", "a"), component="web", manager="m", owner="o", uid="1", proofs=(proof,)
     )
-    whole = certificate_scope.seal(dataclasses.replace(EMPTY, objects=(one,)))
+    whole = certificate_seal.seal(dataclasses.replace(EMPTY, objects=(one,)))
     path = tmp_path / certificate_store.FILE
 
     assert certificate_store.copy_of(tmp_path, uid="u") is None
@@ -115,7 +115,7 @@ def test_the_seal_is_of_the_json_as_it_is_written(tmp_path: Path) -> None:
     value = json.loads(certificate_store.encoded(EMPTY))
     del value["kept"]
     value["of_a_newer_one"] = {"ä": [1]}
-    value["digest"] = hashlib.sha256(certificate_scope.canonical_json(value)).hexdigest()
+    value["digest"] = hashlib.sha256(certificate_seal.canonical_json(value)).hexdigest()
 
     found = certificate_store.read(_written(tmp_path, json.dumps(value).encode()))
 
@@ -157,7 +157,7 @@ def test_jq_makes_the_same_seal(tmp_path: Path) -> None:
         pytest.skip("there is no jq")
     text = (Path(__file__).parents[3] / "docs/certificate.md").read_text()
     line = next(each for each in text.splitlines() if each.startswith("jq -cS"))
-    odd = certificate_scope.seal(dataclasses.replace(EMPTY, cluster='ä › "b"\\\n', kept=("a/b", "\u00e9")))
+    odd = certificate_seal.seal(dataclasses.replace(EMPTY, cluster='ä › "b"\\\n', kept=("a/b", "\u00e9")))
     _written(tmp_path, certificate_store.encoded(odd))
 
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=True, text=True)

@@ -14,7 +14,7 @@ from firstlight import errors
 from firstlight.clients import helm, kube
 from firstlight.clients.kube import kube_errors
 from firstlight.execute import loop
-from firstlight.execute.overrides import close
+from firstlight.execute.overrides import override_end
 from firstlight.execute.world import PendingChange, RunPrograms, World
 from firstlight.gates.gate_parts import GateContext
 from firstlight.model import event
@@ -454,7 +454,7 @@ def waking(monkeypatch: pytest.MonkeyPatch) -> type[Waking]:
 
     monkeypatch.setattr(loop, "CrdWaking", Waking)
     monkeypatch.setattr(loop, "Lease", Claimed)
-    monkeypatch.setattr(close, "attempt_finish", nothing)
+    monkeypatch.setattr(override_end, "attempt_finish", nothing)
     monkeypatch.setattr(World, "kube", None)
     monkeypatch.setattr(Waking, "started", False)
     return Waking

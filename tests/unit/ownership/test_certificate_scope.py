@@ -9,7 +9,7 @@ from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_scope, certificate_seal
 
 NET, DNS = ObjectId("", "ConfigMap", "kube-system", "net"), ObjectId("", "ConfigMap", "kube-system", "dns")
 STAYS = ClaimProof(claim=CertificateClaim.RELEASED, holds=True, is_tried=False, says="Talos keeps it")
@@ -67,13 +67,13 @@ def test_what_was_claimed_of_pods_at_first_stays() -> None:
 
 
 def test_what_somebody_agrees_to() -> None:
-    made = certificate_scope.seal(certificate(proven(NET, PODS), proven(DNS)))
+    made = certificate_seal.seal(certificate(proven(NET, PODS), proven(DNS)))
 
     found = certificate_scope.with_agreed(made, [NET])
 
     assert not made.is_complete
     assert found.is_complete
-    assert certificate_scope.is_sealed(found)
+    assert certificate_seal.is_sealed(found)
     assert found.digest != made.digest
     assert found.objects[0].proofs[1].says == "replaced, as agreed: pod a is not there any more"
     assert not found.objects[0].proofs[1].holds, "it is not so, whoever agrees"
@@ -84,5 +84,5 @@ def test_what_somebody_agrees_to() -> None:
 
 def test_nobody_agrees_to_anything_but_pods() -> None:
     bad = ClaimProof(claim=CertificateClaim.ALONE, holds=False, says="talos (Apply) owns data.word")
-    made = certificate_scope.seal(certificate(proven(NET, bad)))
+    made = certificate_seal.seal(certificate(proven(NET, bad)))
     assert certificate_scope.with_agreed(made) == made

@@ -209,17 +209,6 @@ def test_a_secret_far_from_the_edit_is_no_hindrance(tmp_path: Path) -> None:
     assert "hunter2" not in made.diff
 
 
-def test_what_an_edit_writes_is_no_reason_to_refuse_it(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("other: 1\n")
-    text = "kind: Secret\nstringData:\n  password: correct-horse\n"
-    new = edit(verb=EditVerb.WRITE, path="new.yaml", value=text)
-
-    made = file_patch.patch(WorkTree(tmp_path), [finding(edit("token", value="correct-horse")), finding(new)])
-
-    assert made.refused == ()
-    assert set(made.after) == {"a.yaml", "new.yaml"}
-
-
 EXTERNAL = """\
 apiVersion: external-secrets.io/v1
 kind: ExternalSecret
@@ -246,6 +235,25 @@ def test_the_name_of_a_key_is_not_a_secret(tmp_path: Path, text: str, is_made: b
     made = file_patch.patch(WorkTree(tmp_path), [finding(edit("other", value=2))])
 
     assert bool(made.after) is is_made
+
+
+def test_an_edit_that_writes_the_name_of_a_key_is_made(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("other: 1\n")
+
+    made = file_patch.patch(WorkTree(tmp_path), [finding(edit(verb=EditVerb.WRITE, path="new.yaml", value=EXTERNAL))])
+
+    assert made.refused == ()
+    assert set(made.after) == {"new.yaml"}
+
+
+def test_an_edit_that_moves_a_secret_elsewhere_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("other: 1\n")
+    text = "kind: Secret\nstringData:\n  password: correct-horse\n"
+
+    made = file_patch.patch(WorkTree(tmp_path), [finding(edit(verb=EditVerb.WRITE, path="new.yaml", value=text))])
+
+    assert made.after == {}
+    assert len(made.refused) == 1
 
 
 def test_json_stays_json(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from firstlight.model.secret import Secret
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess
 from firstlight.render import private_directory
-from firstlight.secrets import signing_keys
+from firstlight.secrets import derived_signing_keys
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ async def make(
     if refused is not None:
         raise errors.Refused(f"no backup of {cluster.name}: {refused.message}", hint=refused.fix)
     by = encryption.encryption_of(cluster, means.programs, root=platform.root)
-    signer = await backup_signature.signer(await by.recipients(), await signing_keys.find_own_keys(), key=key)
+    signer = await backup_signature.signer(await by.recipients(), await derived_signing_keys.find_own_keys(), key=key)
     at = means.now()
     stamp = backup_manifest.stamp(at)
     with backup_store.begun(place, stamp) as partial, private_directory.create("etcd") as home:

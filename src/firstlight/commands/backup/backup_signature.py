@@ -15,8 +15,8 @@ from firstlight.clients import ssh_keygen
 from firstlight.commands.backup import backup_manifest
 from firstlight.commands.backup.backup_manifest import SignatureJudgement, SignatureStanding, StoredBackup
 from firstlight.model.secret import Secret
-from firstlight.secrets import age_keys, signing_keys, ssh_signature
-from firstlight.secrets.signing_keys import OwnKeys
+from firstlight.secrets import age_keys, derived_signing_keys, ssh_signature
+from firstlight.secrets.derived_signing_keys import OwnKeys
 
 NAMESPACE = "firstlight-backup"
 """What these signatures are for: one of a commit, or of a certificate, does not count."""
@@ -49,7 +49,7 @@ class Signer:
             errors.ClientError: The key cannot be used.
         """
         if self.seed is not None:
-            return ssh_signature.sign(content, signing_keys.signing_key(self.seed), namespace=NAMESPACE)
+            return ssh_signature.sign(content, derived_signing_keys.signing_key(self.seed), namespace=NAMESPACE)
         assert self.key is not None
         return await ssh_keygen.sign(content, self.key, namespace=NAMESPACE)
 
@@ -65,13 +65,13 @@ async def trust(
     """
     named = frozenset(signers)
     for each in named:
-        if not signing_keys.FINGERPRINT.fullmatch(each):
+        if not derived_signing_keys.FINGERPRINT.fullmatch(each):
             raise errors.UsageError(
                 f"{each[:60]!r} is not the fingerprint of a key", hint="It looks like SHA256:…; see: ssh-keygen -lf KEY"
             )
     return SignerTrust(
-        own=await (await signing_keys.find_own_keys(environ)).fingerprints(),
-        signers=named | signing_keys.load_known_signers(signing_keys.known_signers_path(environ)),
+        own=await (await derived_signing_keys.find_own_keys(environ)).fingerprints(),
+        signers=named | derived_signing_keys.load_known_signers(derived_signing_keys.known_signers_path(environ)),
         unsigned=frozenset(unsigned),
     )
 
@@ -95,7 +95,7 @@ async def signer(recipients: Collection[str], keys: OwnKeys, *, key: Path | None
         return Signer(fingerprint=found, key=key)
     for seed in keys.seeds:
         if age_keys.recipient(seed.reveal()) in recipients:
-            return Signer(fingerprint=signing_keys.fingerprint(seed), seed=seed)
+            return Signer(fingerprint=derived_signing_keys.fingerprint(seed), seed=seed)
     wanted = {_fingerprint(each) for each in recipients if each.startswith("ssh-")}
     for path in keys.ssh if wanted else ():
         found = await ssh_keygen.fingerprint(path)

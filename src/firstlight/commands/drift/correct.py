@@ -24,7 +24,7 @@ from firstlight.document.within import text
 from firstlight.engines import adapters, engine_marks
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.lease import Lease
-from firstlight.execute.overrides import close
+from firstlight.execute.overrides import override_end
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.journal import run_identity
 from firstlight.model import flux_names
@@ -100,7 +100,7 @@ async def correct(
     await lease.claim()
     try:
         # First: whoever rests for one that was cut off has an older commit, and answers nobody.
-        await close.attempt_finish(client, cluster=drift.cluster, state=ground.state, tell=tell)
+        await override_end.attempt_finish(client, cluster=drift.cluster, state=ground.state, tell=tell)
         await applied_commit.check_commit(scene, there, client)
         answers |= await _ask(there, client, tell=tell, seconds=wishes.answer)
         after = await _after(scene, client, drift, answers, wishes=wishes, lease=lease, tell=tell, confirm=confirm)

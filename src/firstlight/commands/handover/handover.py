@@ -24,7 +24,7 @@ from firstlight.execute.handover.talos_state import TalosState
 from firstlight.execute.handover.upgrade_preview import UpgradePreview
 from firstlight.execute.lease import Lease
 from firstlight.execute.means import Means, RunRequest
-from firstlight.execute.overrides import close
+from firstlight.execute.overrides import override_end
 from firstlight.execute.world import World
 from firstlight.gates import gate_parts
 from firstlight.model import work
@@ -272,7 +272,7 @@ async def _alone(world: World, tell: Callable[[str], None]) -> AsyncIterator[Cal
 
     async def claim() -> None:
         if await lease.claim():
-            await close.attempt_finish(world.kube, cluster=world.cluster.name, state=world.state, tell=tell)
+            await override_end.attempt_finish(world.kube, cluster=world.cluster.name, state=world.state, tell=tell)
 
     try:
         yield claim

@@ -28,7 +28,7 @@ from firstlight.model.certificate import (
     ObjectProof,
 )
 from firstlight.model.handover import Baseline, ObjectSeen, Passing
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_scope, certificate_seal
 
 
 async def verify(
@@ -79,7 +79,7 @@ async def verify(
         _again(each, now[each.id], certificate) if each.id in now else await _dropped(each, client, kept)
         for each in certificate.objects
     ]
-    return certificate_scope.seal(
+    return certificate_seal.seal(
         dataclasses.replace(
             certificate, at=round(time.time()), objects=tuple(objects), machines=_machines(certificate, talos, upgrade),
             missing=tuple(str(each.id) for each in objects if not each.uid and not each.is_proven),
@@ -99,7 +99,7 @@ async def check(certificate: Certificate, *, content: bytes | None = None, signe
         errors.FirstlightError: It was changed after it was sealed.
         errors.ClientError: Its signature is not good.
     """
-    if not certificate_scope.is_sealed(certificate, content):
+    if not certificate_seal.is_sealed(certificate, content):
         raise errors.FirstlightError(
             "the certificate was changed after it was sealed: its content and its seal do not agree",
             hint="Nothing in it can be trusted. The cluster keeps one in ConfigMap kube-system/firstlight-certificate.",

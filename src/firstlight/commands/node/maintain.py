@@ -10,7 +10,7 @@ from firstlight.cli import output, which_repo
 from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.clients import talosctl
-from firstlight.commands.node import drain, drain_rules, machine_lookup, machine_ready, node_storage
+from firstlight.commands.node import cordon_drain, drain_rules, machine_lookup, machine_ready, node_storage
 from firstlight.commands.node import text as node_text
 from firstlight.commands.node.drain_rules import DrainOptions, MaintenanceForecast
 from firstlight.commands.node.machine_ready import TIMEOUT, ExpectedMachine
@@ -117,13 +117,13 @@ class NodeMaintainOptions:
 def maintain_stages(machine: Machine, asked: NodeMaintainOptions) -> tuple[WalkStage, ...]:
     """The stages, in their order."""
     name = machine.name
-    back = (drain.uncordon(machine), machine_ready.settled_stage(machine))
+    back = (cordon_drain.uncordon(machine), machine_ready.settled_stage(machine))
     if asked.is_done:
         return (machine_ready.ready_stage(machine, expected=ExpectedMachine(), timeout=asked.timeout), *back)
     begin = (
         WalkStage(id=f"{name}:check", name=f"check {name}", look=_Check(machine, asked).look),
-        drain.cordon(machine, command=COMMAND),
-        drain.drain(machine, asked.drain),
+        cordon_drain.cordon(machine, command=COMMAND),
+        cordon_drain.drain(machine, asked.drain),
     )
     return (*begin, reboot_stage(machine, asked), *back) if asked.is_rebooted else begin
 
@@ -159,7 +159,7 @@ class _Check:
         if self._is_agreed or drain_rules.mark_of(node) is not None:
             return None
         name = str(node["metadata"]["name"])
-        drain.refuse_losses(machine, drain_rules.fates(await machine_lookup.pods_on(name, world), asked.drain))
+        cordon_drain.refuse_losses(machine, drain_rules.fates(await machine_lookup.pods_on(name, world), asked.drain))
         concerns = await node_storage.storage_concerns(name, world)
         refuse_storage(machine, concerns, asked)
         step = f"{machine.name}:check"

@@ -21,7 +21,7 @@ from firstlight.cli import means as cli_means
 from firstlight.cli.output import Form
 from firstlight.clients import kube
 from firstlight.clients.talosctl.power_commands import WipeMode
-from firstlight.commands.node import departure, drain, machine_lookup, text
+from firstlight.commands.node import cordon_drain, departure, machine_lookup, text
 from firstlight.commands.node.departure import Departure, Wipe
 from firstlight.commands.node.drain_rules import DrainOptions
 from firstlight.errors import ExitCode
@@ -211,8 +211,8 @@ def checked(found: Departure, wishes: NodeRemovalOptions) -> Departure:
 def stages(machine: Machine, wishes: NodeRemovalOptions) -> tuple[WalkStage, ...]:
     """The stages, in their order."""
     return (
-        _while_there(drain.cordon(machine, command=wishes.command), machine),
-        _while_there(drain.drain(machine, wishes.drain), machine),
+        _while_there(cordon_drain.cordon(machine, command=wishes.command), machine),
+        _while_there(cordon_drain.drain(machine, wishes.drain), machine),
         _wipe(machine, wishes),
         _member(machine),
         _node(machine),

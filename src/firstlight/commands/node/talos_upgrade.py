@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from firstlight.commands.backup import etcd_snapshot
-from firstlight.commands.node import drain as node_drain
+from firstlight.commands.node import cordon_drain as node_drain
 from firstlight.commands.node import (
     drain_rules,
     machine_lookup,

@@ -15,7 +15,14 @@ from firstlight.commands.override.session import lease_held
 from firstlight.drawing import override_text, table
 from firstlight.engines import engine_marks
 from firstlight.errors import ExitCode
-from firstlight.execute.overrides import close, held_engines, object_snapshot, override_records, restore, suspend_resume
+from firstlight.execute.overrides import (
+    held_engines,
+    object_snapshot,
+    override_end,
+    override_records,
+    restore,
+    suspend_resume,
+)
 from firstlight.execute.overrides.override_context import OverrideContext
 from firstlight.model.component import ObjectId
 from firstlight.model.override import (
@@ -165,7 +172,7 @@ async def begin_override(wish: OverrideRequest, ground: OverrideContext) -> Over
         return await override_records.write(dataclasses.replace(override, standing=OverrideStanding.OPEN), ground)
     except (errors.FirstlightError, asyncio.CancelledError) as error:
         with contextlib.suppress(errors.FirstlightError):  # else the next command does it
-            await close.undo(override, ground, why=f"it could not begin: {str(error) or 'interrupted'}")
+            await override_end.undo(override, ground, why=f"it could not begin: {str(error) or 'interrupted'}")
         raise
 
 

@@ -13,7 +13,7 @@ from firstlight.commands.override.git_agreement import RenderedGit
 from firstlight.commands.override.session import lease_held
 from firstlight.drawing import override_text
 from firstlight.errors import ExitCode
-from firstlight.execute.overrides import close, override_records, suspend_resume
+from firstlight.execute.overrides import override_end, override_records, suspend_resume
 from firstlight.execute.overrides.override_context import OverrideContext, OverrideMessage
 from firstlight.model.override import Override, OverrideStanding
 
@@ -106,7 +106,7 @@ async def end_override(
     if override.is_over:
         raise errors.Refused(f"override {override.id} is over", hint="firstlight override status")
     if override.standing is OverrideStanding.OPEN:
-        override = await close.looked(override, ground)
+        override = await override_end.looked(override, ground)
         if override.changes and not discard:
             await _check(override, ground, git)
         at = (git.revision, git.repository) if git is not None and not discard else ("", "")
@@ -116,7 +116,7 @@ async def end_override(
             ),
             ground,
         )
-    return await close.close(override, ground)
+    return await override_end.close(override, ground)
 
 
 async def _check(override: Override, ground: OverrideContext, git: RenderedGit | None) -> None:
@@ -155,6 +155,6 @@ async def abort_override(override: Override, ground: OverrideContext) -> Overrid
     if override.is_over:
         raise errors.Refused(f"override {override.id} is over", hint="firstlight override status")
     if override.standing is OverrideStanding.OPEN:
-        override = await close.looked(override, ground)
+        override = await override_end.looked(override, ground)
     override = await override_records.write(dataclasses.replace(override, standing=OverrideStanding.ABORTING), ground)
-    return await close.close(override, ground)
+    return await override_end.close(override, ground)

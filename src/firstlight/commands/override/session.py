@@ -17,7 +17,7 @@ from firstlight.drawing import safe
 from firstlight.engines import adapters
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.lease import Lease
-from firstlight.execute.overrides import close, object_snapshot, override_records, restore
+from firstlight.execute.overrides import object_snapshot, override_end, override_records, restore
 from firstlight.execute.overrides.override_context import OverrideContext, OverrideEvent, OverrideMessage
 from firstlight.journal import run_identity, state_files
 from firstlight.model.cluster import Cluster
@@ -143,7 +143,7 @@ async def lease_held(ground: OverrideContext) -> AsyncIterator[None]:
         lease = Lease(ground.client, holder=holder, tell=ground.say)
         try:
             await lease.claim()
-            await close.finish(ground)
+            await override_end.finish(ground)
             yield
         finally:
             await lease.release()

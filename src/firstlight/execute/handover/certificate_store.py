@@ -17,7 +17,7 @@ from firstlight.drawing import certificate_page
 from firstlight.execute import durable_store
 from firstlight.journal import state_files
 from firstlight.model.certificate import Certificate
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 
 NAMESPACE, NAME = durable_store.NAMESPACE, "firstlight-certificate"
 FILE, PAGE = "certificate.json", "certificate.html"
@@ -35,7 +35,7 @@ class StoredCertificate:
     @property
     def is_sealed(self) -> bool:
         """Whether it is as it was when it was sealed."""
-        return certificate_scope.is_sealed(self.certificate, self.content)
+        return certificate_seal.is_sealed(self.certificate, self.content)
 
     def is_good(self, uid: str) -> bool:
         """Whether it is a sealed and complete one of a cluster."""
@@ -43,7 +43,7 @@ class StoredCertificate:
 
     def signed(self, signature: str) -> StoredCertificate:
         """The same with a signature, and with everything else as it is."""
-        value = {**certificate_scope.parse_certificate(self.content), "signature": signature}
+        value = {**certificate_seal.parse_certificate(self.content), "signature": signature}
         return StoredCertificate(
             dataclasses.replace(self.certificate, signature=signature), _formatted(msgspec.json.encode(value))
         )
@@ -183,7 +183,7 @@ def decoded(content: bytes) -> Certificate:
         ValueError: It is none, or programs read it in different ways.
     """
     found = msgspec.json.decode(content, type=Certificate)
-    certificate_scope.parse_certificate(content)
+    certificate_seal.parse_certificate(content)
     return found
 
 
@@ -211,7 +211,7 @@ async def sign(certificate: Certificate, key: Path) -> Certificate:
         errors.ClientError: The key cannot be used.
     """
     return dataclasses.replace(
-        certificate, signature=await ssh_keygen.sign(certificate_scope.signed_message(certificate), key)
+        certificate, signature=await ssh_keygen.sign(certificate_seal.signed_message(certificate), key)
     )
 
 
@@ -224,7 +224,7 @@ async def is_signed_by(certificate: Certificate, key: Path) -> bool:
     if not certificate.signature:
         return False
     try:
-        signed = await ssh_keygen.verify(certificate_scope.signed_message(certificate), certificate.signature)
+        signed = await ssh_keygen.verify(certificate_seal.signed_message(certificate), certificate.signature)
     except errors.Unreachable:
         raise
     except errors.ClientError:
@@ -246,6 +246,4 @@ async def check_signature(certificate: Certificate, *, signers: Path | None = No
         if signers is not None:
             raise errors.ClientError("the certificate is not signed", hint="firstlight handover --sign KEY")
         return ""
-    return await ssh_keygen.verify(
-        certificate_scope.signed_message(certificate), certificate.signature, signers=signers
-    )
+    return await ssh_keygen.verify(certificate_seal.signed_message(certificate), certificate.signature, signers=signers)

@@ -35,7 +35,8 @@ from firstlight.model.handover import Baseline, ObjectSeen, OwnerSeen, Passing
 from firstlight.model.work import Certify
 from firstlight.ownership import evidence, inventories
 from firstlight.ownership import proofs as ownership_proofs
-from firstlight.ownership.certificate_scope import is_sealed, renewed, seal, standing_certificate, unproven, with_agreed
+from firstlight.ownership.certificate_scope import renewed, standing_certificate, unproven, with_agreed
+from firstlight.ownership.certificate_seal import is_sealed, seal
 from firstlight.ownership.evidence import HandoverEvidence, PodProofs
 from firstlight.plan import pod_needs
 

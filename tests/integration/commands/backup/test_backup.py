@@ -16,7 +16,7 @@ from firstlight.clients.talosctl.talos_errors import TalosctlCall
 from firstlight.commands.backup import backup_contents, backup_manifest, backup_store, encryption, etcd_snapshot
 from firstlight.execute import durable_store
 from firstlight.model.secret import Secret
-from firstlight.secrets import age_keys, signing_keys, talos_bundle
+from firstlight.secrets import age_keys, derived_signing_keys, talos_bundle
 from firstlight.tools import install
 from tests import labs, machines
 from tests.integration.clients.test_ssh_keygen import key
@@ -71,7 +71,7 @@ async def test_what_was_kept_is_listed_and_a_real_etcd_serves_it_again(living: L
     path, manifest = Path(made["path"]), made["manifest"]
     assert path.parent == living.root / ".firstlight" / "lab" / "backups"
     assert manifest["uid"] == uid
-    assert made["signature"]["signer"] == signing_keys.fingerprint(Secret(MINE))
+    assert made["signature"]["signer"] == derived_signing_keys.fingerprint(Secret(MINE))
     assert set(manifest["talos"]) == {"cp-1", "cp-2", "cp-3", "worker-1"}
     assert not any(CANARY.encode() in each.read_bytes() for each in path.iterdir()), "everything is encrypted"
     await _holds_what_it_says(path, living, tmp_path)

@@ -21,8 +21,8 @@ from firstlight.clients import command
 from firstlight.commands.backup import backup_contents, backup_manifest, backup_signature, backup_store, encryption
 from firstlight.commands.backup.encryption import BackupEncryption
 from firstlight.model.secret import Secret
-from firstlight.secrets import age_keys, signing_keys
-from firstlight.secrets.signing_keys import OwnKeys
+from firstlight.secrets import age_keys, derived_signing_keys
+from firstlight.secrets.derived_signing_keys import OwnKeys
 from firstlight.tools import binary_cache, install
 from tests import signed_backups
 from tests.integration.clients.test_ssh_keygen import key
@@ -203,14 +203,14 @@ def test_a_wrong_signature_is_not_a_missing_one(name: str, repo: Path, make: Cal
 
 def test_a_colleague_is_named_or_written_down(repo: Path, make: Callable[..., Backup]) -> None:
     make(seed=THEIRS)
-    theirs = signing_keys.fingerprint(Secret(THEIRS))
+    theirs = derived_signing_keys.fingerprint(Secret(THEIRS))
     assert verified(repo)[1]["signer"] == theirs
     assert "not the fingerprint" in typed(repo, "backup", "verify", "--signer", "bob").err
 
     code, signature, _ = verified(repo, "--signer", theirs)
 
     assert (code, signature["standing"]) == (0, "known")
-    path = signing_keys.known_signers_path()
+    path = derived_signing_keys.known_signers_path()
     path.parent.mkdir(parents=True)
     path.write_text(f"# the team\n{theirs} bob\n")
     path.chmod(0o600)
@@ -222,7 +222,7 @@ def test_a_colleague_is_named_or_written_down(repo: Path, make: Callable[..., Ba
 def test_the_repo_names_nobody(repo: Path, make: Callable[..., Backup]) -> None:
     """Whoever may commit cannot add themselves."""
     make(seed=MALLORY)
-    mallory = signing_keys.fingerprint(Secret(MALLORY))
+    mallory = derived_signing_keys.fingerprint(Secret(MALLORY))
     for name in ("backup-signers", ".config/firstlight/backup-signers", ".firstlight/backup-signers"):
         (repo / name).parent.mkdir(parents=True, exist_ok=True)
         (repo / name).write_text(f"{mallory}\n")
@@ -381,7 +381,7 @@ async def test_an_ssh_key_that_it_is_encrypted_for_signs(
     one = make(recipient=public, seed=None)
     seal = BackupEncryption(sops=sops, rule=repo / "talos" / "secrets.sops.yaml", config=repo / ".sops.yaml")
 
-    signer = await backup_signature.signer(await seal.recipients(), await signing_keys.find_own_keys())
+    signer = await backup_signature.signer(await seal.recipients(), await derived_signing_keys.find_own_keys())
     (one.path / backup_store.SIGNATURE).write_text(await signer.sign((one.path / backup_store.MANIFEST).read_bytes()))
 
     assert signer.key == path
@@ -421,4 +421,4 @@ def test_anybody_can_check_it_by_hand(repo: Path, make: Callable[..., Backup]) -
     done = subprocess.run(argv, input=(one.path / backup_store.MANIFEST).read_bytes(), capture_output=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert signing_keys.fingerprint(Secret(MINE)) in done.stdout.decode()
+    assert derived_signing_keys.fingerprint(Secret(MINE)) in done.stdout.decode()

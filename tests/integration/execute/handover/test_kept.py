@@ -11,7 +11,7 @@ from firstlight.execute.actions import certify, talos_release
 from firstlight.execute.handover import certificate_store, certification
 from firstlight.model.certificate import CertificateClaim, CertificateStage
 from firstlight.observe import audit_log
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 from tests.integration.execute.handover.handed_over import (
     PASSWORD,
     HandedOver,
@@ -41,7 +41,7 @@ class TestComplete:
         kept = await certificate_store.load(handed.flux.kube, uid=await certification.uid_of(handed.flux.kube))
         assert kept is not None
         assert kept.is_complete
-        assert certificate_scope.is_sealed(kept)
+        assert certificate_seal.is_sealed(kept)
         assert (kept.stage, kept.engine, kept.revision) == (CertificateStage.FINAL, "flux", handed.task.revision)
         assert {each.id.name for each in kept.objects} == set(names)
         by_name = {each.id.name: proofs_of(each) for each in kept.objects}

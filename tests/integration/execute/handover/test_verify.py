@@ -19,7 +19,7 @@ from firstlight.lab.sources.declarations import Access
 from firstlight.model.certificate import CertificateClaim
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.observe import audit_log
-from firstlight.ownership import apply_form, certificate_scope
+from firstlight.ownership import apply_form, certificate_seal
 from firstlight.ownership import proofs as ownership_proofs
 from tests.integration.execute.handover.handed_over import (
     MANAGER,
@@ -112,7 +112,7 @@ class TestVerify:
         await handed.flux.kube.delete("v1", "ConfigMap", "dropped", namespace=handed.namespace)
         again = await verify_certificate.verify(made, handed.flux.kube, passing=wanted)
         assert again.is_complete, certificate_text.failures(again)
-        assert certificate_scope.is_sealed(again)
+        assert certificate_seal.is_sealed(again)
 
         # Pods that are replaced later are no flaw of the handover; an owner that comes later is one of the cluster.
         (pod,) = await handed.pods("rolled")
@@ -139,7 +139,7 @@ class TestVerify:
         for bad in (dataclasses.replace(made, at=1), dataclasses.replace(made, objects=(), digest="")):
             with pytest.raises(errors.FirstlightError, match="changed after it was sealed"):
                 await verify_certificate.verify(bad, handed.flux.kube, passing=passing)
-        other = certificate_scope.seal(dataclasses.replace(made, uid="another"))
+        other = certificate_seal.seal(dataclasses.replace(made, uid="another"))
         with pytest.raises(errors.Refused, match="of another cluster"):
             await verify_certificate.verify(other, handed.flux.kube, passing=passing)
 
@@ -162,7 +162,7 @@ class TestVerify:
             await verify_certificate.check(kept, signers=strangers)
         with pytest.raises(errors.ClientError, match="the signature is not good"):
             await verify_certificate.check(dataclasses.replace(kept, signature=kept.signature.replace("A", "B")))
-        forged = dataclasses.replace(certificate_scope.seal(dataclasses.replace(kept, at=1)), signature=kept.signature)
+        forged = dataclasses.replace(certificate_seal.seal(dataclasses.replace(kept, at=1)), signature=kept.signature)
         with pytest.raises(errors.ClientError, match="the signature is not good"):
             await verify_certificate.check(forged)
         with pytest.raises(errors.ClientError, match="is not signed"):
@@ -214,5 +214,5 @@ class TestCanary:
         kept = certificate_store.read(handed.world.state / "test" / "certificate.json").certificate
         made = await canary.record(kept, proof, handed.flux.kube, handed.world.state / "test")
         assert made.is_complete
-        assert certificate_scope.is_sealed(made)
+        assert certificate_seal.is_sealed(made)
         assert certificate_store.read(handed.world.state / "test" / "certificate.json").certificate == made

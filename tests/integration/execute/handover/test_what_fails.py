@@ -11,7 +11,7 @@ from firstlight.execute.actions import certify
 from firstlight.execute.handover import certificate_store, certification, live_evidence
 from firstlight.model.certificate import CertificateClaim, CertificateStage
 from firstlight.model.rendition import Object
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 from tests.integration.execute.handover.handed_over import MANAGER, HandedOver, config_map, proofs_of
 from tests.labs import until
 
@@ -156,5 +156,5 @@ class TestBroken:
         assert str(path) in caught.value.hint
         found = certificate_store.read(path).certificate
         assert not found.is_complete
-        assert certificate_scope.is_sealed(found)
+        assert certificate_seal.is_sealed(found)
         assert await certify.look_certificate(handed.only("drifted"), handed.world, "test") is not None

@@ -24,7 +24,7 @@ from firstlight.model.handover import Baseline, Passing
 from firstlight.model.move import Seat
 from firstlight.model.owner import Party
 from firstlight.model.verdict import Failed, Passed, Verdict
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 from firstlight.plan import plan_context
 
 DIRECTORY = "moves"
@@ -132,7 +132,7 @@ async def _certified(passing: Sequence[Passing], scene: MoveContext, world: Worl
         objects=objects, missing=tuple(str(each.id) for each in objects if not each.uid),
         kept=tuple(sorted({each.component for each in passing if is_bootstraps(each.owner)})),
     )  # fmt: skip
-    return certificate_scope.seal(made)
+    return certificate_seal.seal(made)
 
 
 def _of_bootstrap(proof: ObjectProof, *, is_helms: bool) -> ObjectProof:

@@ -9,7 +9,7 @@ import pytest
 
 from firstlight.model.certificate import Certificate, CertificateClaim, CertificateStage, ClaimProof, ObjectProof
 from firstlight.model.component import ObjectId
-from firstlight.ownership import certificate_scope
+from firstlight.ownership import certificate_seal
 
 PROOF = ClaimProof(claim=CertificateClaim.OWNED, holds=True, says="ä › 3 fields")
 OBJECT = ObjectProof(
@@ -23,11 +23,11 @@ CERTIFICATE = Certificate(
 
 
 def test_sealed() -> None:
-    sealed = certificate_scope.seal(CERTIFICATE)
+    sealed = certificate_seal.seal(CERTIFICATE)
 
-    assert certificate_scope.is_sealed(sealed)
-    assert not certificate_scope.is_sealed(CERTIFICATE), "without a seal"
-    assert certificate_scope.seal(sealed) == sealed
+    assert certificate_seal.is_sealed(sealed)
+    assert not certificate_seal.is_sealed(CERTIFICATE), "without a seal"
+    assert certificate_seal.seal(sealed) == sealed
 
 
 @pytest.mark.parametrize(
@@ -50,24 +50,24 @@ def test_sealed() -> None:
     ids=lambda change: "-".join(change),
 )
 def test_every_change_breaks_it(change: dict[str, Any]) -> None:
-    assert not certificate_scope.is_sealed(dataclasses.replace(certificate_scope.seal(CERTIFICATE), **change))
+    assert not certificate_seal.is_sealed(dataclasses.replace(certificate_seal.seal(CERTIFICATE), **change))
 
 
 def test_a_signature_is_beside_the_seal_and_goes_with_it() -> None:
-    signed = dataclasses.replace(certificate_scope.seal(CERTIFICATE), signature="by me")
+    signed = dataclasses.replace(certificate_seal.seal(CERTIFICATE), signature="by me")
 
-    assert certificate_scope.is_sealed(signed)
-    assert certificate_scope.seal(signed).signature == "by me"
-    assert certificate_scope.seal(dataclasses.replace(signed, at=1)).signature == "", "of another seal"
+    assert certificate_seal.is_sealed(signed)
+    assert certificate_seal.seal(signed).signature == "by me"
+    assert certificate_seal.seal(dataclasses.replace(signed, at=1)).signature == "", "of another seal"
 
 
 def test_others_can_make_it_of_the_json() -> None:
     """As docs/certificate.md says it: keys sorted, no space, UTF-8."""
-    sealed = certificate_scope.seal(CERTIFICATE)
+    sealed = certificate_seal.seal(CERTIFICATE)
     read = json.loads(json.dumps(dataclasses.asdict(sealed)))
     digest, _ = read.pop("digest"), read.pop("signature")
 
     text = json.dumps(read, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     assert hashlib.sha256(text.encode()).hexdigest() == digest
-    assert certificate_scope.signed_message(sealed) == f"{digest}\n".encode()
+    assert certificate_seal.signed_message(sealed) == f"{digest}\n".encode()

@@ -9,7 +9,7 @@ import pytest
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube import kube_errors
-from firstlight.commands.node import drain
+from firstlight.commands.node import cordon_drain
 from firstlight.commands.node.drain_rules import DrainOptions
 from firstlight.execute.world import World
 
@@ -53,13 +53,13 @@ class Api:
 async def drained(api: Api, *, patience: float = 60.0) -> list[str]:
     told: list[str] = []
     world = cast(World, types.SimpleNamespace(kube=api))
-    await drain.evict("worker-1", world, wishes=DrainOptions(patience=patience), tell=told.append)
+    await cordon_drain.evict("worker-1", world, wishes=DrainOptions(patience=patience), tell=told.append)
     return told
 
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drain, "POLL", 0.0)
+    monkeypatch.setattr(cordon_drain, "POLL", 0.0)
 
 
 async def test_a_budget_is_asked_again_until_it_lets_go() -> None:
