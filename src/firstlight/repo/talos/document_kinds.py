@@ -170,7 +170,7 @@ def exposed_secrets(configs: Iterable[ConfigDocument]) -> Iterator[Diagnostic]:
         found = [steps for steps in fields if any(map(_is_secret, _all(config.value, steps)))]
         if found:
             listed = ", ".join(".".join(step for step in steps if step != "*") for steps in found)
-            hint = "Encrypt it with sops or keep references, and make new secrets: Git remembers these."
+            hint = "Encrypt it with sops or keep references, and rotate the CAs with talosctl rotate-ca."
             yield Diagnostic.warning(
                 "talos-secrets-in-clear",
                 f"unencrypted Talos secrets in Git: {listed}",

@@ -46,19 +46,32 @@ _TEXTS = (
     "id_rsa", "id_ed25519", "id_ecdsa", ".j2", ".gotmpl", ".tpl", ".tf", ".tfvars", ".ini", ".conf", ".cfg",
 )  # fmt: skip
 
+_IN_CONFIG = (
+    "Talos and Omni apply this file as it is, before anything could decrypt a Secret in the cluster. Let the chart "
+    "make its keys in the cluster (Cilium: hubble.tls.auto.method: cronJob), or encrypt the file with sops and decrypt it "
+    "when it is applied; rotate what it holds."
+)
+
 
 def talos_secrets(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's own secrets in clear."""
     for diagnostic in scene.platform.diagnostics:
         if diagnostic.code == _TALOS_SECRETS:
-            yield rule.finding(diagnostic.message, at=diagnostic.place, fix=diagnostic.fix)
+            yield rule.finding(diagnostic.message, at=diagnostic.place)
 
 
 def secrets_in_clear(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Secrets whose values stand in Git."""
+    configs = {part.config.place().path for cluster in scene.clusters for part in cluster.parts}
+    configs |= {place.path for cluster in scene.clusters for place in cluster.files}
     for each in scene.clear_secrets:
         keys = wording.listed_names(each.keys, _MOST)
-        yield rule.finding(f"{each.id} stands in Git unencrypted: {keys}", at=each.place, key=str(each.id))
+        yield rule.finding(
+            f"{each.id} stands in Git unencrypted: {keys}",
+            at=each.place,
+            key=str(each.id),
+            fix=_IN_CONFIG if each.place.path in configs else "",
+        )
 
 
 def _told(scene: PlatformView) -> frozenset[str]:
