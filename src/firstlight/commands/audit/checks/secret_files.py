@@ -48,8 +48,8 @@ _TEXTS = (
 
 _IN_CONFIG = (
     "Talos and Omni apply this file as it is, before anything could decrypt a Secret in the cluster. Let the chart "
-    "make its keys in the cluster (Cilium: hubble.tls.auto.method: cronJob), or encrypt the file with sops and decrypt it "
-    "when it is applied; rotate what it holds."
+    "make its keys in the cluster (Cilium: hubble.tls.auto.method: cronJob), or encrypt the file with sops and decrypt "
+    "it when it is applied; rotate what it holds."
 )
 
 
