@@ -44,13 +44,15 @@ def component(boundary: Boundary, *, columns: int, everything: bool = False) -> 
     first, then = boundary.versions
     versions = f" {first}" if first == then and first else f" {first or '·'} › {then or '·'}" if first or then else ""
     lines = [safe.text(f"{boundary.cluster}   {boundary.component}{versions}   {state}")]
-    lines += [
-        f"  ✘ {safe.text(each.message)}   {safe.text(str(each.place))}".replace("\n", " ")
-        for each in boundary.diagnostics
-    ]
-    for each in boundary.objects:
-        if each.standing != BoundaryStanding.EQUAL or everything:
-            lines += _object(each, columns, everything=everything)
+    for each in boundary.diagnostics:
+        message, place = (safe.text(str(part)).replace("\n", " ") for part in (each.message, each.place))
+        first, *others = table.wrap(message, columns - 4)
+        told = [f"  ✘ {first}", *(f"    {line}" for line in others)]
+        is_short = table.width(told[-1]) + len(table.GAP) + table.width(place) <= columns
+        lines += [*told[:-1], f"{told[-1]}{table.GAP}{place}"] if is_short else [*told, f"      {place}"]
+    for compared in boundary.objects:
+        if compared.standing != BoundaryStanding.EQUAL or everything:
+            lines += _object(compared, columns, everything=everything)
     if boundary.stays:
         row = [f"{_SEVERITIES[boundary.stays.severity]} {boundary.stays.event}", "all of it", boundary.stays.effect]
         lines += table.render([row], indent="  ", columns=columns)
