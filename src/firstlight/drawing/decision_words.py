@@ -13,6 +13,8 @@ from firstlight.model.decision import Decision, DecisionItem, Moment, ProcedureS
 
 _VALUE = 40
 """Characters of a value that are shown."""
+_FURTHER = 2
+"""Fields that are named beside the gravest one."""
 MOMENTS = {Moment.PRE: "before", Moment.POST: "after"}
 
 
@@ -140,9 +142,16 @@ def named(item: DecisionItem) -> str:
     return plain(str(item.change.place) if item.change.broken else item.change.place.path)
 
 
-def more_fields(item: DecisionItem) -> int:
-    """How many fields differ beside the gravest one; one field may have several rulings, by several components."""
-    return len({each.field.path for each in item.rulings if each.field is not None} or {""}) - 1
+def further_fields(item: DecisionItem) -> list[str]:
+    """Return the fields beside the gravest one, the next gravest by name: ``also kubernetes.version 1.36 › 1.37``."""
+    found: dict[str, Ruling] = {}
+    for each in item.rulings:  # one field may have several, by several components
+        if each.field is not None:
+            found.setdefault(each.field.path, each)
+    others = list(found.values())[1:]
+    named = [f"also {what(item.change, each)}" for each in others[:_FURTHER]]
+    left = len(others) - len(named)
+    return [*named, *([f"and {number(left, 'more field')}"] if left else [])]
 
 
 def rendered_name(item: DecisionItem, *, with_cluster: bool) -> str:

@@ -57,6 +57,16 @@ class DependencyGraph:
         found += self._parts.get((cluster, name), ())
         return [*found, *(self._brought.get((cluster, name), ()) if brought else ())]
 
+    def brought(self, cluster: str, name: str) -> tuple[str, ...]:
+        """Return what a component brings, with what that brings, the nearest first."""
+        found: dict[str, None] = {}
+        level = list(self._brought.get((cluster, name), ()))
+        while level:
+            found.update(dict.fromkeys(level))
+            below = [each for parent in level for each in self._brought.get((cluster, parent), ())]
+            level = [each for each in below if each not in found and each != name]
+        return tuple(found)
+
     def _parents(self, cluster: str, name: str) -> list[str]:
         """What brings a component, the nearest first."""
         found: list[str] = []

@@ -44,16 +44,18 @@ def component(boundary: Boundary, *, columns: int, everything: bool = False) -> 
     first, then = boundary.versions
     versions = f" {first}" if first == then and first else f" {first or '·'} › {then or '·'}" if first or then else ""
     lines = [safe.text(f"{boundary.cluster}   {boundary.component}{versions}   {state}")]
-    lines += [
-        f"  ✘ {safe.text(each.message)}   {safe.text(str(each.place))}".replace("\n", " ")
-        for each in boundary.diagnostics
-    ]
-    for each in boundary.objects:
-        if each.standing != BoundaryStanding.EQUAL or everything:
-            lines += _object(each, columns, everything=everything)
+    for each in boundary.diagnostics:
+        message, place = (safe.text(str(part)).replace("\n", " ") for part in (each.message, each.place))
+        first, *others = table.wrap(message, columns - 4)
+        told = [f"  ✘ {first}", *(f"    {line}" for line in others)]
+        is_short = table.width(told[-1]) + len(table.GAP) + table.width(place) <= columns
+        lines += [*told[:-1], f"{told[-1]}{table.GAP}{place}"] if is_short else [*told, f"      {place}"]
+    for compared in boundary.objects:
+        if compared.standing != BoundaryStanding.EQUAL or everything:
+            lines += _object(compared, columns, everything=everything)
     if boundary.stays:
         row = [f"{_SEVERITIES[boundary.stays.severity]} {boundary.stays.event}", "all of it", boundary.stays.effect]
-        lines += table.render([row], indent="  ", columns=columns)
+        lines += _told([row], columns)
     return [*lines, *_outcomes(boundary.objects, columns)]
 
 
@@ -84,7 +86,21 @@ def _outcomes(objects: Iterable[ComparedObject], columns: int) -> list[str]:
         [f"{_SEVERITIES[each.severity]} {each.event}", f"{number} object{'s' if number > 1 else ''}", each.effect]
         for each, number in sorted(counts.items(), key=rank)
     ]
-    return table.render(rows, indent="  ", columns=columns)
+    return _told(rows, columns)
+
+
+def _told(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """Rows whose last cell is a sentence, which goes on below itself."""
+    widths = [max(table.width(row[n]) for row in rows) for n in range(len(rows[0]) - 1)] if rows else []
+    left = 2 + sum(widths) + len(table.GAP) * len(widths)
+    lines = []
+    for *cells, sentence in rows:
+        head = table.GAP.join(
+            cell + " " * (width - table.width(cell)) for cell, width in zip(cells, widths, strict=True)
+        )
+        first, *others = table.wrap(sentence, max(columns - left, 20))
+        lines += [f"  {head}{table.GAP}{first}", *(" " * left + line for line in others)]
+    return lines
 
 
 # The boundary as data, for ``boundary --output json``: stable names, Secrets masked.

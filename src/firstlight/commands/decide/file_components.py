@@ -93,6 +93,14 @@ class Belonging:
         found = self._names.get((cluster, name))
         return (found,) if found is not None else ()
 
+    def with_origin(self, cluster: str, origin_id: str) -> Component | None:
+        """The component of a cluster that has an origin, whatever it is called."""
+        return self._origins.get((cluster, origin_id))
+
+    @functools.cached_property
+    def _origins(self) -> _Found:
+        return {(each.cluster, origin.id): each for each in self.platform.components for origin in each.origins}
+
     @functools.cached_property
     def _names(self) -> _Found:
         return {(each.cluster, each.name): each for each in self.platform.components}

@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Iterator
 
 from firstlight.commands.decide import sides
+from firstlight.commands.decide.file_components import Belonging
 from firstlight.commands.decide.touched import DecisionContext
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
-from firstlight.model.component import Component
+from firstlight.model.component import Component, SourceForm
 from firstlight.model.decision import Risk, RiskFactor
 from firstlight.plan import version_bump
 
@@ -106,15 +107,30 @@ def _is_declaration(change: Change) -> bool:
 def _moves(change: Change, scene: DecisionContext) -> Iterator[RiskFactor]:
     if change.matter is not Matter.OBJECT or change.verb not in (ChangeVerb.MOVED, ChangeVerb.CHANGED):
         return
-    once = {(each.cluster, each.name) for each in scene.once(change)}
-    now = {(each.cluster, each.name) for each in scene.now(change)}
-    for cluster in sorted({each for each, _ in once} & {each for each, _ in now}):
-        old = sorted(name for each, name in once - now if each == cluster)
-        new = sorted(name for each, name in now - once if each == cluster)
-        if old and new:
-            why = f"it moves from {', '.join(old)} to {', '.join(new)}: the one may prune what the other applies"
-            yield dataclasses.replace(KNOWN["moves-component"], why=why)
-            return
+    before, after = scene.once(change), scene.now(change)
+    names = [{(each.cluster, each.name) for each in state} for state in (before, after)]
+    # A Kustomization in another namespace is another one, whatever the component is called.
+    appliers = [
+        {pair for each in state for pair in _appliers(each, belonging)}
+        for state, belonging in ((before, scene.before), (after, scene.after))
+    ]
+    for once, now in (names, appliers):
+        for cluster in sorted({each for each, _ in once} & {each for each, _ in now}):
+            old = sorted(name for each, name in once - now if each == cluster)
+            new = sorted(name for each, name in now - once if each == cluster)
+            if old and new:
+                why = f"it moves from {', '.join(old)} to {', '.join(new)}: the one may prune what the other applies"
+                yield dataclasses.replace(KNOWN["moves-component"], why=why)
+                return
+
+
+def _appliers(component: Component, belonging: Belonging | None) -> Iterator[tuple[str, str]]:
+    """Yield what applies a component, or what it applies, with the cluster: ``Kustomization media/web``."""
+    parents = belonging.named(component.cluster, component.parent) if belonging and component.parent else ()
+    is_applied = all(each.form is SourceForm.HELM_RELEASE for each in component.origins)
+    for each in (origin for one in (parents if is_applied else (component,)) for origin in one.origins):
+        if each.form in (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION):
+            yield component.cluster, f"{each.form} {each.namespace}/{each.name}"
 
 
 def _goes(component: Component, scene: DecisionContext) -> Iterator[RiskFactor]:

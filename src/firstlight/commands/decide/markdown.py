@@ -74,10 +74,9 @@ def _table(items: Sequence[DecisionItem]) -> list[str]:
     listed = decision_words.listed(items)
     head, rows = ["| file | side | risk | what, and why |", "|---|---|---|---|"], list[str]()
     for item in listed[:_ITEMS]:
-        more = decision_words.more_fields(item)
         gravest = item.rulings[0]
         said = [decision_words.reason(item), gravest.why, *(f"{each.risk}: {each.why}" for each in gravest.factors)]
-        said += [f"and {more} more field{'' if more == 1 else 's'}"] if more else []
+        said += decision_words.further_fields(item)
         cells = [code(decision_words.named(item)), decision_words.side_word(item.side), f"**{item.risk}**"]
         rows.append(f"| {' | '.join([*cells, '<br>'.join(words(each) for each in said)])} |")
     rows = _first(rows, _TABLE)

@@ -18,7 +18,7 @@ from firstlight.model.cluster import Engine
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.decision import DecisionItem
 from firstlight.model.upgrade_plan import UpgradeProduct
-from firstlight.plan import upgrade_controllers
+from firstlight.plan import cluster_facts, upgrade_controllers
 from firstlight.plan.upgrade_controllers import UpgradeController
 
 _FORMS = {
@@ -118,7 +118,9 @@ class PlaceholderNames:
         components = [
             each
             for each in self._components()
-            if self._is_meant(each.cluster, step) and self._is_gone(each) is step.gone
+            if self._is_meant(each.cluster, step)
+            and self._is_gone(each) is step.gone
+            and (step.gone or _has_halves(each, step))
         ]
         match step.each:
             case "":
@@ -186,18 +188,28 @@ class PlaceholderNames:
         return (not step.engine or engine == Engine(step.engine)) and step.omni in (None, is_omni)
 
     def _components(self) -> list[Component]:
-        """Components of the items as they are now, else as they were."""
+        """Components of the items as they are when all is done, perhaps by another name; else as they were."""
         found: dict[tuple[str, str], Component] = {}
-        belongings = [each for each in (self._then, self._once) if each is not None]
-        for item in self._items:
-            for touched in item.touched:
-                key = (touched.cluster, touched.component)
-                for belonging in belongings:
-                    for each in belonging.named(*key):
-                        found.setdefault(key, each)
-        # A file may be about what bootstrap keeps and about what Git owns: each has steps of its own.
-        mine = [each for each in found.values() if decide_sides.owned(each) in self._sides]
-        return mine or list(found.values())
+        for cluster, name in self._touched():
+            before = self._once.named(cluster, name) if self._once is not None else ()
+            ids = [each.id for one in before for each in one.origins]
+            renamed = [each for each in (self._then.with_origin(cluster, id) for id in ids) if each is not None]
+            for each in self._then.named(cluster, name) or renamed or before:
+                found.setdefault((cluster, each.name), each)
+        return self._of_sides(found.values())
+
+    def _former(self) -> list[Component]:
+        """Components of the items as they were."""
+        once = self._once
+        return self._of_sides(each for key in self._touched() for each in (once.named(*key) if once else ()))
+
+    def _touched(self) -> list[tuple[str, str]]:
+        return list(dict.fromkeys((each.cluster, each.component) for item in self._items for each in item.touched))
+
+    def _of_sides(self, components: Iterable[Component]) -> list[Component]:
+        """A file may be about what bootstrap keeps and about what Git owns: each has steps of its own."""
+        found = list(components)
+        return [each for each in found if decide_sides.owned(each) in self._sides] or found
 
     def _is_gone(self, component: Component) -> bool:
         """Whether it is not there any more when all is done."""
@@ -206,15 +218,12 @@ class PlaceholderNames:
 
     def _stays(self, component: Component, origin: Origin) -> bool:
         """Whether what declares a component is still there when all is done, as a component of another name perhaps."""
-        return any(
-            each.id == origin.id
-            for other in self._then.platform.components_of(component.cluster)
-            for each in other.origins
-        )
+        return self._then.with_origin(component.cluster, origin.id) is not None
 
     def _is_new(self, component: Component) -> bool:
-        """Whether it comes with what is done."""
-        return self._once is not None and not self._once.named(component.cluster, component.name)
+        """Whether it comes with what is done, or comes back in another namespace."""
+        once = self._once
+        return once is not None and not any(once.with_origin(component.cluster, each.id) for each in component.origins)
 
     def _component(self, component: Component) -> Values:
         return {
@@ -228,22 +237,23 @@ class PlaceholderNames:
         """Objects of the engine: those that apply what is there or was, or those that go."""
         form = _FORMS[step.each]
         form = SourceForm.KUSTOMIZATION if (step.each, step.engine) == ("orphan", "flux") else form
-        for each in self._components():
+        is_about_gone = step.gone or step.each == "orphan"
+        for each in self._former() if is_about_gone else self._components():
             if not self._is_meant(each.cluster, step):
                 continue
-            if not step.gone and step.each != "orphan":
+            if not is_about_gone:
                 yield from self._appliers(each, form)
-            elif self._is_gone(each):
-                own = [origin for origin in each.origins if origin.form is form]
-                left = [origin for origin in own if step.each != "orphan" or _leaves_objects(origin)]
-                yield from (_declaration(each, origin) for origin in left)
+                continue
+            own = [origin for origin in each.origins if origin.form is form and not self._stays(each, origin)]
+            left = [origin for origin in own if step.each != "orphan" or _leaves_objects(origin)]
+            yield from (_declaration(each, origin) for origin in left)
 
     def _appliers(self, component: Component, form: SourceForm, seen: tuple[str, ...] = ()) -> Iterator[Values]:
         """What applies a component: its own, else that of the nearest that brings it and is still there.
 
         What is new is only there once the one that brings it was asked.
         """
-        own = [] if self._is_gone(component) else [each for each in component.origins if each.form is form]
+        own = [each for each in component.origins if each.form is form and self._stays(component, each)]
         is_alone = form is SourceForm.HELM_RELEASE or component.name in seen
         if not is_alone and (not own or self._is_new(component)):
             for each in self._parents(component)[:1]:
@@ -255,6 +265,13 @@ class PlaceholderNames:
             return ()
         then = self._then.named(component.cluster, component.parent)
         return then or (self._once.named(component.cluster, component.parent) if self._once else ())
+
+
+def _has_halves(component: Component, step: StepForm) -> bool:
+    """Whether a component has the halves that a step is for."""
+    if step.both:
+        return all(cluster_facts.origins(component, side) for side in (Side.BOOTSTRAP, Side.GITOPS))
+    return step.side != "gitops" or bool(cluster_facts.origins(component, Side.GITOPS))
 
 
 def is_typeable(command: str, values: Values) -> bool:

@@ -181,7 +181,9 @@ def _of_one(step: StepForm, names: PlaceholderNames) -> Iterator[ProcedureStep]:
             yield ProcedureStep(side=side, text=f"{_said(step.text, values)}{_where(clusters[key])}", command=command)
     else:
         key, (command, values) = next(iter(found.items()))
-        others = ", ".join(_label(step, each) for _, each in list(found.values())[1:])
+        is_one_cluster = len({_list(each, "cluster")[0] for _, each in found.values()}) == 1
+        labels = [_label(step, each, is_one_cluster=is_one_cluster) for _, each in list(found.values())[1:]]
+        others = _shortened(labels)
         text = f"{_said(step.text, values)}{_where(clusters[key])}; the same for {others}"
         yield ProcedureStep(side=side, text=text, command=command)
 
@@ -192,15 +194,27 @@ def _where(clusters: Iterable[str]) -> str:
     return f"; in each of {', '.join(named)}: the current context decides in which" if len(named) > 1 else ""
 
 
-def _label(step: StepForm, values: Values) -> str:
-    """What a step is about in one case, in a word or two: ``home``, ``web of home``."""
+def _label(step: StepForm, values: Values, *, is_one_cluster: bool) -> str:
+    """What a step is about in one case, in a word or two: ``home``, ``web of home``; of one cluster ``web``."""
     own = [name for name in PLACEHOLDERS[step.each] if name not in _OF_THE_SAME]
     cluster, *things = [", ".join(_list(values, name)) for name in own]
-    return f"{things[-1]} of {cluster}" if things else cluster
+    if not things:
+        return cluster
+    return things[-1] if is_one_cluster else f"{things[-1]} of {cluster}"
 
 
 def _said(text: str, values: Values) -> str:
-    return PLACEHOLDER.sub(lambda match: ", ".join(_list(values, match["name"])), text)
+    def filled(match: re.Match[str]) -> str:
+        found = _list(values, match["name"])
+        return _shortened(found) if match["name"] == "components" else ", ".join(found)
+
+    return PLACEHOLDER.sub(filled, text)
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """The first of many names, and how many there are besides: ``a, b, c and 4 more``."""
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW + 1 else ""
+    return ", ".join(names[:_FEW] if more else names) + more
 
 
 def _typed(text: str, values: Values) -> str:

@@ -11,7 +11,7 @@ from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import DecisionRule, FactorForm, When
 from firstlight.document import path_patterns
-from firstlight.model import decision
+from firstlight.model import argocd_names, decision, flux_names
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, Side
 from firstlight.model.decision import ProcedureStep, Risk, TreePath
@@ -259,6 +259,15 @@ def unknown_sentence(sentence: str, book: RuleBook) -> errors.UsageError:
     )
 
 
+_DECLARING = frozenset(
+    (
+        flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, flux_names.RESOURCE_SET,
+        argocd_names.APPLICATION, argocd_names.APPLICATION_SET,
+    )
+)  # fmt: skip
+"""Kinds by which engines are told of components."""
+
+
 def _suggestion(near: rule_book.Nearest, book: RuleBook, named: list[Component]) -> Suggestion:
     card = card_of_rule(book, near.rule)
     if near.rule.side != "owner" or not named:
@@ -277,12 +286,14 @@ def _suggestion(near: rule_book.Nearest, book: RuleBook, named: list[Component])
 def _meant(rule: DecisionRule, named: list[Component], platform: Platform) -> list[Component]:
     """The components whose owners decide: of a rule about kinds of objects, those that bring such objects.
 
-    Whoever names Cilium beside its BGP peers means the peers, which somebody else may own.
+    Whoever names Cilium beside its BGP peers means the peers, which somebody else may own. What an engine is told by
+    a Kustomization or a HelmRelease is about the component of that, and not about the root that applies it.
     """
     kinds = [
         kind for when in rule.when if not (when.roles or when.names or when.matter or when.files) for kind in when.kinds
     ]
-    if not kinds or any(when.roles or when.names for when in rule.when):
+    is_of_engine = all(each.rpartition("/")[2] in _DECLARING for each in kinds)
+    if is_of_engine or any(when.roles or when.names for when in rule.when):
         return named
     pattern = path_patterns.kinds(kinds)
     assert pattern is not None

@@ -101,6 +101,8 @@ class StepForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Only in clusters whose machines Omni keeps, or only in others; for any if it is left out."""
     gone: bool = False
     """For components that go with the change, in place of those that are there after it."""
+    both: bool = False
+    """Only for components that both sides have."""
 
 
 class Procedure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):

@@ -203,8 +203,7 @@ def _further(item: DecisionItem, *, everything: bool) -> list[str]:
             f"{decision_words.what(item.change, each)}: {answer}: {decision_words.plain(each.why)}"
             for each, answer in answers
         ]
-    count = decision_words.more_fields(item)
-    return [f"and {decision_words.number(count, 'more field')}"] if count else []
+    return decision_words.further_fields(item)
 
 
 def _rendered(decision: Decision, columns: int, *, everything: bool) -> list[str]:

@@ -15,6 +15,8 @@ from firstlight.model.source import ChartSource, Embedded
 from firstlight.plan.dependents import DependencyGraph
 
 _Key = tuple[str, str]
+_LISTS = (("resources",), ("bases",))
+"""What a kustomization takes in, each by itself."""
 _SETTINGS = ("ConfigMap", "Secret")
 """Kinds from which children are given values."""
 
@@ -109,13 +111,16 @@ class DecisionContext:
         return tuple(found.values())
 
     def _affected(self, change: Change, component: Component) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Who needs a component, or of an engine follows it; and what else may change with what it brings."""
+        """Who needs a component, needs what it brings, or of an engine follows it; and what it brings."""
         graphs = [each for each in (self.graph, self.old_graph) if each is not None]
         followers = [name for each in graphs for name in each.followers(component.cluster, component.name)]
         needing = tuple(dict.fromkeys([*self.dependents(component, brought=False), *followers]))
         if not _reaches_children(change, component):
             return needing, ()
-        return needing, tuple(each for each in self.dependents(component) if each not in needing)
+        children = {name for each in graphs for name in each.brought(component.cluster, component.name)}
+        reached = [each for each in self.dependents(component) if each not in needing]
+        behind = (each for each in reached if each not in children)
+        return (*needing, *behind), tuple(each for each in reached if each in children)
 
     def is_of_machines(self, change: Change) -> bool:
         """Whether it stands in a file that shapes machines, or stood in one."""
@@ -134,7 +139,12 @@ class DecisionContext:
 
 
 def _reaches_children(change: Change, component: Component) -> bool:
-    """Whether what a component brings may change with it: not so where it only applies a plain object besides."""
+    """Whether what a component brings may change with it.
+
+    Not so where it only applies a plain object besides, or another file: what that brings has changes of its own.
+    """
+    if change.matter is Matter.KUSTOMIZE and change.fields:
+        return not all(each.steps[:1] in _LISTS for each in change.fields)
     if change.object is None or change.kind in _SETTINGS:
         return True
     return any(

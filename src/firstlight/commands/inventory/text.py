@@ -2,7 +2,7 @@
 
 import posixpath
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from firstlight.document import diagnostic_cards
@@ -40,6 +40,7 @@ def text(platform: Platform, *, columns: int, everything: bool = False) -> str:
         [title(platform), *notes(platform)],
         _wrapped_rows("clusters", cluster_rows(platform), columns),
         *(_phase_lines(phase, rows, columns) for phase, rows in component_rows(platform)),
+        doubt_lines(platform, columns),
         unreached_lines(platform.unreached, columns=columns, limit=0 if everything else 10),
         diagnostic_lines(platform.diagnostics, columns=columns, everything=everything),
     ]
@@ -105,7 +106,7 @@ def component_rows(platform: Platform) -> Iterator[tuple[str, list[list[str]]]]:
     A Kustomization that brings nothing but a release of its own name shares the row of the release.
     """
     several = len(platform.clusters) > 1
-    folded = _folded(platform)
+    folded, shared = _folded(platform), shared_doubts(platform)
     merged: dict[tuple[str, ...], list[Component]] = defaultdict(list)
     needs: dict[tuple[str, str], list[str]] = {}
     for each in platform.components:
@@ -121,7 +122,7 @@ def component_rows(platform: Platform) -> Iterator[tuple[str, list[list[str]]]]:
     for key in sorted(merged, key=lambda each: each[1]):
         component = merged[key][0]
         clusters = [",".join(sorted(each.cluster for each in merged[key]))] if several else []
-        row = _component_row(component, needs[component.cluster, component.name])
+        row = _component_row(component, needs[component.cluster, component.name], shared)
         rows[component.phase].append([safe.text(cell) for cell in [component.name, *clusters, *row]])
     for phase, lines in rows.items():
         if lines:
@@ -146,11 +147,28 @@ def _bare(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _component_row(component: Component, needed: Sequence[str]) -> list[str]:
+def shared_doubts(platform: Platform) -> Mapping[str, int]:
+    """Return the doubts that many components have in common, each with their number; they are told once."""
+    counts = Counter(doubt for each in platform.components if (doubt := _doubt(each)))
+    return {doubt: number for doubt, number in counts.items() if number > _FEW}
+
+
+def doubt_lines(platform: Platform, columns: int) -> list[str]:
+    """What is not sure of many components."""
+    shared = shared_doubts(platform)
+    told = [safe.text(f"{count(number, 'component')}: {doubt}") for doubt, number in shared.items()]
+    return [*(["not sure"] if told else []), *(line for each in told for line in _wrapped(each, "  ", columns))]
+
+
+def _doubt(component: Component) -> str:
+    return next((each.doubt for each in component.origins if each.certainty == Certainty.GUESSED and each.doubt), "")
+
+
+def _component_row(component: Component, needed: Sequence[str], shared: Mapping[str, int]) -> list[str]:
     side = f"{component.side} › {component.owner}" if component.side != Side.GITOPS else component.side
     needs = f"needs {', '.join(needed)}" if needed else ""
     why = component.why if component.side != Side.GITOPS else ""
-    doubt = next((each.doubt for each in component.origins if each.certainty == Certainty.GUESSED and each.doubt), "")
+    doubt = "" if _doubt(component) in shared else _doubt(component)
     told = "; ".join(each for each in (why, needs, f"not sure: {doubt}" if doubt else "") if each)
     return [side, _version(component), _where(component), told]
 

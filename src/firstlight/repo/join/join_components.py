@@ -146,9 +146,16 @@ def _key(origin: Origin) -> Key:
         return ("engine",)
     if origin.form in _INSTALLS and isinstance(origin.source, ChartSource):
         # The CRDs of a chart may be installed before it, from the same chart under the same name.
-        stage = "crds" if origin.phase == Phase.CRDS else "release"
+        is_apart = origin.phase == Phase.CRDS and not _is_of_crds(origin.source)
+        stage = "crds" if is_apart else "release"
         return (stage, origin.source.namespace, origin.source.release or origin.name)
     return ("origin", origin.id)
+
+
+def _is_of_crds(chart: ChartSource) -> bool:
+    """Whether a chart has nothing but CRDs, so that its first half is all of it."""
+    known = well_known_components.recognised([chart.name])
+    return known.role == "crds" if known else chart.name.endswith("-crds")
 
 
 def _sources(source: Source | SeveralSources) -> tuple[Source, ...]:

@@ -49,6 +49,10 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Components that must be among those that are affected."""
     brings: tuple[str, ...] = ()
     """Components that must be among those that it brings, and that are not among those that need it."""
+    unbrought: tuple[str, ...] = ()
+    """Components that must not be among those that it brings."""
+    factors: dict[str, str] = {}
+    """One that must be among those of an item, by what the item is about."""
     factor: str = ""
     """One that must be among those of the gravest item."""
     items: int | None = None
@@ -56,6 +60,8 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Commands that must be among those of the procedure."""
     without: tuple[str, ...] = ()
     """Words that no command has, neither there nor on the way back."""
+    undone: tuple[str, ...] = ()
+    """Words that no command of the procedure has."""
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -128,10 +134,17 @@ def wrong(case: Case, decision: Decision) -> Iterator[str]:
     factors = {factor.id for each in item.rulings for factor in each.factors} if item else set()
     if expect.factor and expect.factor not in factors:
         yield f"its factors are {sorted(factors)}, without {expect.factor}"
+    if wrongly := set(expect.unbrought) & brought:
+        yield f"brought: {sorted(wrongly)}"
+    for title, factor_id in expect.factors.items():
+        mine = {f.id for each in decision.items if each.change.title == title for r in each.rulings for f in r.factors}
+        if factor_id not in mine:
+            yield f"the factors of {title} are {sorted(mine)}, without {factor_id}"
     done = [each.command for each in decision.procedure]
     yield from (f"{each} is not done" for each in expect.commands if each not in done)
     for each in (*done, *(each.command for each in decision.rollback)):
         yield from (f"{each!r} has {word!r}" for word in expect.without if word in each)
+    yield from (f"{each!r} has {word!r}" for each in done for word in expect.undone if word in each)
     if expect.items is not None and len(decision.items) != expect.items:
         yield f"{len(decision.items)} items: {[f'{each.change.verb} {each.change.title}' for each in decision.items]}"
 

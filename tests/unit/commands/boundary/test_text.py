@@ -91,3 +91,14 @@ def test_data_has_paths_and_both_values() -> None:
     }  # fmt: skip
     assert component["objects"][1]["consequences"][0]["event"] == "talosctl upgrade-k8s"
     assert component["equal"] is False
+
+
+def test_what_could_not_be_compared_fits_the_terminal() -> None:
+    message = "oci://registry.example.org/charts/web 1.2.3 is not in the cache, and offline nothing is fetched"
+    diagnostic = Diagnostic.error("?", message, at=Place("kubernetes/apps/web/release.yaml", 3))
+    broken = Boundary(component="web", cluster="home", objects=(), diagnostics=(diagnostic,))
+
+    text = boundary_text.text([broken], columns=80)
+
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert f"{message} kubernetes/apps/web/release.yaml:3" in " ".join(text.split())

@@ -209,7 +209,7 @@ def test_nor_is_it_one_of_those_for_which_the_same_is_done() -> None:
     found = judged(*(release(each, VERSION) for each in names), on=on)
 
     (step,) = [each for each in found.procedure if each.command.startswith("flux")]
-    assert step.text.endswith("the same for b of home, c of home, d of home")
+    assert step.text.endswith("the same for b, c, d")
 
 
 def test_files_are_put_back_where_git_cannot_revert_a_merge() -> None:

@@ -7,6 +7,7 @@ from firstlight.commands.decide import graph_factors, procedure_choice, procedur
 from firstlight.commands.decide.rule_form import DecisionRule, SideWord, When
 from firstlight.model.change import Matter
 from firstlight.model.component import Side
+from tests.scenarios.decide.changes.deciding import REPOS, base
 
 BOOK = rule_files.book()
 
@@ -86,3 +87,20 @@ def test_a_card_has_the_steps_of_its_own_apart_from_the_usual_ones() -> None:
     assert set(card.own_steps) < set(card.procedure)
     assert [each.command.split()[:2] for each in card.own_rollback] == [["talosctl", "rollback"]]
     assert rule_card.card(BOOK, "kernel").own_steps == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "about"),
+    [
+        (
+            "remove the player app",
+            ["player of namespaces comes in phase gitops, and gitops owns it in the end: gitops"],
+        ),
+        ("remove an app", []),  # and not the root that applies all of them
+    ],
+)
+def test_who_names_a_component_means_that(sentence: str, about: list[str]) -> None:
+    first, *_ = rule_card.suggested_rules(sentence, BOOK, base(REPOS / "namespaces").platform)
+
+    assert first.card.id == "engine-object-removed"
+    assert [*first.about] == about

@@ -285,12 +285,12 @@ def test_a_table_that_wins_over_the_tree_is_told() -> None:
     assert "but the tables say bootstrap, and win" in decide_text.text(found, columns=300)
 
 
-def test_more_fields_are_counted_and_told_on_request() -> None:
+def test_more_fields_are_named_and_told_on_request() -> None:
     other = dataclasses.replace(MACHINE.rulings[0], rule="other", risk=Risk.LOW, why="a word", field=TOLD)
     item = dataclasses.replace(MACHINE, rulings=(*MACHINE.rulings, other))
     found = Decision(side=Side.BOOTSTRAP, risk=Risk.HIGH, items=(item,))
 
-    assert "and 1 more field" in decide_text.text(found, columns=80)
+    assert "also data.key hunter1 › hunter2" in decide_text.text(found, columns=80)
     assert "data.key hunter1 › hunter2: bootstrap, low, rule other: a word" in decide_text.text(
         found, columns=120, everything=True
     )

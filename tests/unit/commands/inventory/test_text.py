@@ -1,10 +1,12 @@
 """The inventory as text: one row for an app, nothing cut, what reaches furthest first."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from firstlight.commands.inventory import text
+from firstlight.model.component import Certainty
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.repo import platform_reader
@@ -51,3 +53,20 @@ def test_diagnostics_of_one_code_stand_together() -> None:
         "  all of them: firstlight inventory --everything",
     ]
     assert len(text.diagnostic_lines([*many, far], columns=100, everything=True)) == 11
+
+
+def test_a_doubt_of_many_components_is_told_once() -> None:
+    doubt = "it is taken for that of home, the only cluster that other files mention"
+    doubtful = [
+        dataclasses.replace(
+            each,
+            origins=tuple(dataclasses.replace(one, certainty=Certainty.GUESSED, doubt=doubt) for one in each.origins),
+        )
+        for each in PLATFORM.components
+    ]
+    platform = dataclasses.replace(PLATFORM, components=tuple(doubtful))
+
+    told = " ".join(text.text(platform, columns=100).split())
+
+    assert told.count(doubt) == 1
+    assert f"not sure {len(doubtful)} components: {doubt}" in told

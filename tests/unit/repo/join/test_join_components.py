@@ -73,6 +73,14 @@ def test_a_release_that_only_bootstrap_has_stays_with_it() -> None:
     assert found["cilium"].why == "nodes are NotReady without it"
 
 
+def test_a_chart_of_nothing_but_crds_is_one_component() -> None:
+    name = "prometheus-operator-crds"
+    found = joined(release(SourceForm.HELMFILE, name, phase=Phase.CRDS), release(SourceForm.HELM_RELEASE, name))
+
+    assert list(found) == [name]
+    assert (found[name].side, found[name].phase, found[name].owner) == (Side.HYBRID, Phase.CRDS, Owner.GITOPS)
+
+
 def test_crds_of_a_chart_are_a_component_of_their_own() -> None:
     found = joined(
         release(SourceForm.HELMFILE, "cert-manager", phase=Phase.CRDS), release(SourceForm.HELM_COMMAND, "cert-manager")
