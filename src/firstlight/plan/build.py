@@ -95,6 +95,7 @@ def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Diagnostic]
     yield from deadlocks.early_problems(known)
     yield from _halves(known)
     yield from _left_with_bootstrap(known)
+    yield from known.facts.manual if known.facts.bootstrap else ()
     yield from _unrendered(known)
     yield from version_matrix.problems(known.facts)
     yield from _omni(known)

@@ -33,6 +33,8 @@ class ClusterFacts:
     """The firstlight.yaml of the platform, if it has one."""
     unlisted: tuple[Diagnostic, ...] = ()
     """What says that the cluster has machines which the repo does not list, since Omni chooses them."""
+    manual: tuple[Diagnostic, ...] = ()
+    """What people are to apply by hand, as only comments and READMEs say."""
 
     @property
     def is_declared(self) -> bool:
@@ -154,6 +156,7 @@ def of(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition] = (
         renditions={(each.component, each.side): each for each in renditions if each.cluster == cluster.name},
         declared=platform.declared,
         unlisted=_unlisted(platform, cluster),
+        manual=tuple(each for each in platform.diagnostics if each.code == "crds-only-in-words"),
     )
 
 

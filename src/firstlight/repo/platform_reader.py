@@ -16,7 +16,18 @@ from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.source import DirectorySource, SeveralSources
 from firstlight.plan import machine_checks
-from firstlight.repo import argocd, flux, helmfile, put_aside, scripts, secret_sources, talos, tofu, whole_templates
+from firstlight.repo import (
+    argocd,
+    flux,
+    helmfile,
+    manual_crds,
+    put_aside,
+    scripts,
+    secret_sources,
+    talos,
+    tofu,
+    whole_templates,
+)
 from firstlight.repo.argocd import engine_installs
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
@@ -58,6 +69,7 @@ def _read(tree: WorkTree) -> Platform:
         *machine_checks.problems(joined.clusters),
         *diagnostics,
         *(diagnostic for each in found for diagnostic in each.diagnostics),
+        *manual_crds.diagnostics(tree, components),
     ]
     templates = whole_templates.find(tree)
     said = [each for each in said if not any(one.holds(each.place.path) for one in templates)]

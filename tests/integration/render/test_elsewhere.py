@@ -1,9 +1,12 @@
 """Components whose files are in other repositories, fetched from real servers."""
 
+import dataclasses
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from tests.flux import chart
 from tests.integration.render import repos, test_argocd_repo
@@ -97,6 +100,38 @@ async def test_charts_that_a_local_chart_needs(here: Kitchen, shop: Shop, tmp_pa
     assert messages(rendition, "error") == []
     assert objects(rendition)["ConfigMap/hello-inner"]["data"] == {"word": "given"}
     assert [each.version for each in rendition.pins] == ["1.4.0"]
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+async def test_a_declared_file_of_the_web_must_have_its_digest(here: Kitchen, tmp_path: Path, is_right: bool) -> None:
+    content = (CONFIG % ("rocket", "1")).encode()
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=content)
+
+    application = web.Application()
+    application.router.add_get("/v1.1.0/rocket.yaml", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.71.254.6", 0).start()
+    address = "{}:{}".format(*runner.addresses[0])
+    digest = f"sha256:{hashlib.sha256(content if is_right else b'another').hexdigest()}"
+    declared = {"from": f"http://{address}/v1.1.0/rocket.yaml", "digest": digest}
+    root = repos.write(tmp_path / "repo", {
+        "talos/cp-1.yaml": {"machine": {"type": "controlplane"}, "cluster": {"clusterName": "home"}},
+        "firstlight.yaml": {
+            "apiVersion": "firstlight.dev/v1alpha1", "kind": "Platform", "metadata": {"name": "home"},
+            "components": {"rocket": declared},
+        },
+    })  # fmt: skip
+    try:
+        own = dataclasses.replace(here, plain_http=here.plain_http | {address})
+        rendition = (await own.one(root, "rocket")).rendition
+    finally:
+        await runner.cleanup()
+
+    assert sorted(objects(rendition)) == (["ConfigMap/rocket"] if is_right else [])
+    assert bool(messages(rendition, "error")) is not is_right
 
 
 async def test_a_chart_in_a_kustomization(here: Kitchen, shop: Shop, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ ComponentName = Annotated[
     str,
     Meta(pattern=COMPONENT, max_length=253, description="As firstlight inventory calls it, such as web or shop/web."),
 ]
+DIGEST = r"^(sha256:[0-9a-f]{64})?$"
 Phase = Literal["inline", "crds", "core", "engine", "gitops"]
 REFERENCE = r"^(op://[^/]+/[^/]+/.+|(sops|vault|env|file):.+)$"
 Reference = Annotated[
@@ -185,9 +186,13 @@ class ComponentSection(_Section, frozen=True):
         str,
         Meta(
             description="The directory or file that deploys it, or that it is made from: any chart, kustomization or "
-            "manifests of the repo."
+            "manifests of the repo; or the URL of a file of manifests, with its digest."
         ),
     ] = msgspec.field(default="", name="from")
+    digest: Annotated[
+        str,
+        Meta(pattern=DIGEST, description="What the file of from must be: sha256:…, of its bytes. A URL needs one."),
+    ] = ""
     needs: tuple[ComponentName, ...] = ()
     owner: Annotated[
         Literal["gitops", "bootstrap"] | UnsetType, Meta(description="Who owns it in the end; gitops takes it over.")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import UNSET
@@ -11,7 +12,7 @@ from firstlight.model.component import Component, Origin, Owner, Phase, Side, So
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.source import DirectorySource, Embedded, SeveralSources
+from firstlight.model.source import DirectorySource, Embedded, RemoteSource, SeveralSources
 from firstlight.repo import well_known_components
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
@@ -123,6 +124,7 @@ def problems(declaration: Declaration, tree: WorkTree, known: Sequence[Cluster])
     yield from declaration_file.hook_problems(declaration)
     for name, component in platform.components.items():
         yield from _missing(declaration, tree, component.from_, "components", name, "from")
+        yield from _digest_problems(declaration, tree, name)
         for index, cluster in enumerate(component.clusters):
             if cluster not in clusters:
                 place = declaration.place("components", name, "clusters", index)
@@ -144,13 +146,13 @@ def _patch_files(cluster: declaration_form.ClusterSection) -> Iterator[tuple[tup
 
 
 def _clean(path: str) -> str:
-    """A path as files of the repo are called."""
-    return path.strip("/").removeprefix("./")
+    """A path as files of the repo are called; a URL is left as it is."""
+    return path if declared_sources.is_url(path) else path.strip("/").removeprefix("./")
 
 
 def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | int) -> Iterator[Diagnostic]:
     clean = _clean(path)
-    if path and not tree.is_file(clean) and not tree.is_dir(clean):
+    if path and not declared_sources.is_url(clean) and not tree.is_file(clean) and not tree.is_dir(clean):
         hint = _near(clean, tree.files) or "Write a path from the top of the repo."
         yield Diagnostic.error(
             "declared-path-missing", f"there is no {clean} in the repo", at=declaration.place(*steps), fix=hint
@@ -189,6 +191,38 @@ def _is_only_inline(component: Component) -> bool:
     return all(isinstance(origin.source, Embedded) for origin in component.origins)
 
 
+def _digest_problems(declaration: Declaration, tree: WorkTree, name: str) -> Iterator[Diagnostic]:
+    """A URL without a digest, and a digest that a file of the repo does not have."""
+    wish = declaration.platform.components[name]
+    path = _clean(wish.from_)
+    if declared_sources.is_url(path) and not wish.digest:
+        yield Diagnostic.error(
+            "declared-digest-missing",
+            f"nothing says which content {path} must have",
+            at=declaration.place("components", name, "from"),
+            fix=f"Write digest: sha256:…, as curl -fsSL {path} | sha256sum prints it.",
+        )
+    elif not _is_what_it_was(tree, wish):
+        made = _digest(tree, path) or "not a file of the repo"
+        yield Diagnostic.error(
+            "declared-digest-differs",
+            f"{path or name} is {made}, and not what digest says",
+            at=declaration.place("components", name, "digest"),
+            fix="Look at what changed in the file, and write its digest, or leave digest out.",
+        )
+
+
+def _is_what_it_was(tree: WorkTree, wish: declaration_form.ComponentSection) -> bool:
+    """Whether a file of the repo has the digest that is declared; one of the web is asked when it is fetched."""
+    path = _clean(wish.from_)
+    return not wish.digest or declared_sources.is_url(path) or _digest(tree, path) == wish.digest
+
+
+def _digest(tree: WorkTree, path: str) -> str:
+    content = tree.bytes(path) if tree.is_file(path) else None
+    return "" if content is None else f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
 def components(
     declaration: Declaration,
     tree: WorkTree,
@@ -209,7 +243,7 @@ def components(
     found = list(inferred)
     diagnostics: list[Diagnostic] = []
     for name, wish in declaration.platform.components.items():
-        if cluster not in meant[name]:
+        if cluster not in meant[name] or not _is_what_it_was(tree, wish):
             continue
         if (index := _index(found, name, wish)) is not None:
             others = [each for each in found if each.name == name and each is not found[index]]
@@ -226,7 +260,7 @@ def components(
             index = _index_of(found, name)
         if index is None:
             continue
-        declared = _declared(declaration, found[index], wish)
+        declared = _declared(declaration, _pinned(found[index], _clean(wish.from_), wish.digest), wish)
         gates, hooks = (
             declaration_file.gates_of(declaration, name),
             declaration_file.hooks_of(declaration, name),
@@ -314,11 +348,16 @@ def _brought(
     index = _index_of(found, name)
     beside = None if index is None else found[index]
     known = well_known_components.recognised([name])
-    phase = beside.phase if beside else Phase(wish.phase) if wish.phase is not UNSET else _phase(known)
-    path, place = _clean(wish.from_), declaration.place("components", name, "from")
-    origin = declared_sources.origin(tree, path, name=name, place=place, cluster=cluster, phase=phase, beside=beside)
+    path = _clean(wish.from_)
+    phase = beside.phase if beside else Phase(wish.phase) if wish.phase is not UNSET else _phase(path, name)
+    place = declaration.place("components", name, "from")
+    if declared_sources.is_url(path) and not wish.digest:
+        return found, []
+    origin = declared_sources.origin(
+        tree, path, name=name, place=place, cluster=cluster, phase=phase, beside=beside, digest=wish.digest
+    )
     if origin is None:
-        is_there = tree.is_file(path) or tree.is_dir(path)
+        is_there = tree.is_file(path) or tree.is_dir(path) or declared_sources.is_url(path)
         message = f"{path} holds neither a chart, a kustomization nor manifests, and nothing in the repo deploys it"
         fix = "Name the directory with the Chart.yaml, the kustomization.yaml or the manifests, or a file of manifests."
         return found, [Diagnostic.error("declared-source-unusable", message, at=place, fix=fix)] if is_there else []
@@ -335,8 +374,12 @@ def _brought(
     return [*found, made], []
 
 
-def _phase(known: well_known_components.WellKnownComponent | None) -> Phase:
-    return Phase.ENGINE if known and known.role == "engine" else Phase.CORE
+def _phase(path: str, name: str) -> Phase:
+    """When something new is applied, as far as its name and its source tell."""
+    known = well_known_components.recognised([name])
+    if known and known.role == "crds":
+        return Phase.CRDS
+    return well_known_components.phase_of([path] if declared_sources.is_url(path) else [], names=[name])
 
 
 def _index(found: Sequence[Component], name: str, wish: declaration_form.ComponentSection) -> int | None:
@@ -363,9 +406,24 @@ def _is_called(component: Component, name: str) -> bool:
 
 
 def _applies(origin: Origin, path: str) -> bool:
-    """Whether a directory of the repo is among what an origin applies."""
+    """Whether a directory of the repo, or a file of the web, is among what an origin applies."""
     sources = origin.source.each if isinstance(origin.source, SeveralSources) else (origin.source,)
-    return any(isinstance(each, DirectorySource) and each.path == path for each in sources)
+    return any(
+        (isinstance(each, DirectorySource) and each.path == path)
+        or (isinstance(each, RemoteSource) and each.url == path)
+        for each in sources
+    )
+
+
+def _pinned(component: Component, url: str, digest: str) -> Component:
+    """A component that fetches a file only if it has this digest."""
+    origins = tuple(
+        dataclasses.replace(each, source=dataclasses.replace(each.source, digest=digest))
+        if isinstance(each.source, RemoteSource) and each.source.url == url
+        else each
+        for each in component.origins
+    )
+    return dataclasses.replace(component, origins=origins)
 
 
 def _is_below(path: str, directory: str) -> bool:

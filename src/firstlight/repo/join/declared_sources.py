@@ -2,20 +2,28 @@
 
 import collections
 
+from firstlight.model import versions
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
 from firstlight.model.place import Place
-from firstlight.model.source import ChartSource, DirectorySource, Source
+from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, Source
 from firstlight.repo.argocd import local_charts
 from firstlight.repo.kustomize import kustomization_file
 from firstlight.repo.work_tree import WorkTree
 
 _MANIFESTS = (".yaml", ".yml", ".json")
+_URL = ("https://", "http://")
+
+
+def is_url(path: str) -> bool:
+    """Whether ``from`` names a file of the web."""
+    return path.startswith(_URL)
 
 
 def origin(
-    tree: WorkTree, path: str, *, name: str, place: Place, cluster: str, phase: Phase, beside: Component | None
-) -> Origin | None:
-    """Return what bootstrap makes from a path of the repo; None if the path holds nothing to apply.
+    tree: WorkTree, path: str, *, name: str, place: Place, cluster: str, phase: Phase, beside: Component | None,
+    digest: str = "",
+) -> Origin | None:  # fmt: skip
+    """Return what bootstrap makes from a path of the repo or a URL; None if it holds nothing to apply.
 
     Args:
         tree: The repo.
@@ -25,10 +33,16 @@ def origin(
         cluster: Where it is deployed.
         phase: When.
         beside: What deploys it already, such as an inline manifest; tells the namespace.
+        digest: What the file must be, for one of the web.
     """
     source: Source
     version = ""
-    if chart := local_charts.read_chart(tree, path):
+    if is_url(path):
+        if not path.partition("?")[0].endswith(_MANIFESTS):
+            return None
+        source = RemoteSource(url=path, digest=digest)
+        version = next((part for part in path.split("/") if versions.is_url_part(part)), "")
+    elif chart := local_charts.read_chart(tree, path):
         source = ChartSource(name=path, release=name, namespace=_namespace(beside), version=chart.version)
         version = chart.version
     elif tree.is_dir(path):
