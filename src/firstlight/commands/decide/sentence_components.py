@@ -67,8 +67,8 @@ class SentenceReader:
         return bool(said.words) and not said.more and all(map(self._phrases.is_known, said.words))
 
     def _nearest(self, fitting: list[Component], rule: DecisionRule) -> list[Component]:
-        """Those that have a word of the sentence in their names, else a word of the rule's title; all if none does."""
-        for words in (self._words, _WORD.findall(rule.title.lower())):
+        """Those that have a word of the sentence in their names, else a word of the rule's id; all if none does."""
+        for words in (self._words, _WORD.findall(rule.id)):
             if near := [each for each in fitting if {*words} & {*_spaced(each.name).split()}]:
                 return near
         return fitting
