@@ -142,6 +142,7 @@ SUBCOMMANDS = {
         "override status": "What is open, until when, and whether Git has it",
         "override align": "Bring what was changed into the repo",
         "override end, abort": "The engine goes on, with the fix in Git or without it",
+        "override review": "The cause and the follow-ups of an incident",
     },
     "change": {
         "change start": "A change carried through: committed, merged, reconciled, checked",

@@ -15,8 +15,7 @@ from firstlight.model.override import (
 
 RED, RESET = "\x1b[31m", "\x1b[0m"
 _NEXT = {
-    EmergencyPath.RECOVERY: "bring the cluster back first: firstlight doctor tells what is wrong, "
-    "firstlight up goes on",
+    EmergencyPath.RECOVERY: "bring the cluster back first: firstlight recover tells what is broken, and the ways back",
     EmergencyPath.OVERRIDE: "an override: the engine is held still, and the fix is applied past it",
     EmergencyPath.EXPEDITED: "an expedited change of Git: firstlight change start --expedited; --anyway "
     "begins an override",
@@ -147,4 +146,6 @@ def ended(override: Override, *, incident: str) -> str:
     how = ", Git's form is back" if override.is_discarded else ""
     lines = [f"override {override.id} {word}{how}"]
     lines += [f"  note     {safe.name(each)}" for each in override.notes]
-    return "\n".join([*lines, f"  record   {safe.name(incident)}"])
+    lines.append(f"  record   {safe.name(incident)}")
+    review = f"firstlight override review {override.cluster} --id {override.id} fills in the cause and the follow-ups"
+    return "\n".join([*lines, f"  next     {safe.name(review)}"])

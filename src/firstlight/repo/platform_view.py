@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Side, Stated
+from firstlight.model.incident import Incident
 from firstlight.model.place import Place
 from firstlight.model.plan import Plan
 from firstlight.model.platform import ClearSecret, Platform
@@ -94,6 +95,8 @@ class PlatformView:
     """What was really rendered; nothing unless somebody asked for it."""
     live: Mapping[str, LiveObjects] = dataclasses.field(default_factory=dict)
     """What clusters answered, by name; nothing unless somebody asked for it."""
+    incidents: tuple[Incident, ...] = ()
+    """The incident records that this computer has."""
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:

@@ -40,8 +40,10 @@ from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.commands.decide import rule_text
 from firstlight.drawing import safe, table
+from firstlight.journal import incident_records, state_files
 from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import Audit
+from firstlight.model.incident import Incident
 from firstlight.model.platform import Platform
 from firstlight.render.component_renderer import Progress, Renderer
 from firstlight.repo import file_patch, work_tree
@@ -97,11 +99,11 @@ async def do(top: Path, wishes: AuditOptions) -> int:
     Raises:
         errors.FirstlightError: It cannot be done.
     """
-    if wishes.until is not None and wishes.until < request_of(wishes).today:
+    if wishes.until is not None and wishes.until < request_of(wishes, top).today:
         raise errors.UsageError(f"{wishes.until} has passed", hint="Write --until with a day to come.")
     tree = WorkTree(top)
     if wishes.watch:
-        return await watch_and_show(tree, request_of(wishes), means_of(wishes), wishes)
+        return await watch_and_show(tree, request_of(wishes, top), means_of(wishes), wishes)
     if wishes.remedy:
         rule_remedy.check_remedy(wishes.remedy)
     place = audit_cache.locate(os.environ, tree.root) if wishes.is_kept else None
@@ -123,14 +125,24 @@ async def do(top: Path, wishes: AuditOptions) -> int:
 
 
 async def _key(tree: WorkTree, wishes: AuditOptions, place: Path) -> str | None:
-    return await audit_cache.key(tree, request_of(wishes), wishes.baseline, place=place, git=_git())
+    return await audit_cache.key(tree, request_of(wishes, tree.root), wishes.baseline, place=place, git=_git())
 
 
-def request_of(wishes: AuditOptions) -> AuditRequest:
-    """What to look for."""
+def request_of(wishes: AuditOptions, root: Path) -> AuditRequest:
+    """What to look for, in the repo at a root."""
     rules = wishes.rules or ((wishes.remedy,) if wishes.remedy else ())
     today = datetime.datetime.now().astimezone().date()
-    return AuditRequest(today=today, rules=rules, clusters=wishes.clusters, with_matrix=wishes.with_matrix)
+    return AuditRequest(
+        today=today, rules=rules, clusters=wishes.clusters, with_matrix=wishes.with_matrix, incidents=_incidents(root)
+    )
+
+
+def _incidents(root: Path) -> tuple[Incident, ...]:
+    """The incident records of this computer; none where they may be somebody else's work."""
+    try:
+        return incident_records.listed(state_files.directory_of(root))
+    except errors.FirstlightError:
+        return ()
 
 
 def means_of(wishes: AuditOptions) -> AuditMeans:
@@ -159,7 +171,7 @@ def _git() -> Path | None:
 
 async def _judged(tree: WorkTree, wishes: AuditOptions, *, say: Callable[[str], None] | None = None) -> AuditResult:
     with screen.doing(is_shown=screen.is_live(sys.stderr)) as tell:
-        return await audit_room.audit(tree, request_of(wishes), means_of(wishes), say=say or tell)
+        return await audit_room.audit(tree, request_of(wishes, tree.root), means_of(wishes), say=say or tell)
 
 
 def exit_code(audit: Audit, wishes: AuditOptions, *, is_whole: bool = True) -> int:

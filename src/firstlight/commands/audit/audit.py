@@ -84,6 +84,7 @@ async def audit(
     book, baseline = rulebook.book(tree), audit_baseline.of_tree(tree, means.baseline)
     with platform_reader.rare_garbage_collection():
         scene, skipped = await gather.gather(tree, git=means.git, today=wishes.today, known=means.known)
+        scene = dataclasses.replace(scene, incidents=wishes.incidents)
         check(wishes, scene.platform, book)
         unreached: Mapping[str, str] = {}
         if means.ways is not None:

@@ -92,7 +92,7 @@ async def key(
         return None
     parts: list[object] = [
         FORMAT, firstlight.__version__, _code(), packages, excuses, git is not None,
-        wishes.today.isoformat(), wishes.rules, wishes.clusters, wishes.with_matrix,
+        wishes.today.isoformat(), wishes.rules, wishes.clusters, wishes.with_matrix, wishes.incidents,
         sorted(tree.links.items()), _commit(tree.root), _digests(tree, place),
         [f"{each} {_stamp(tree.root / each)}" for each in ignored],
     ]  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight import errors
+from firstlight.model.incident import Incident
 
 _SUFFIXES = {".json": "json", ".sarif": "sarif", ".md": "markdown", ".html": "html", ".htm": "html"}
 
@@ -110,3 +111,5 @@ class AuditRequest:
     clusters: tuple[str, ...] = ()
     """Names; all of them by default."""
     with_matrix: bool = False
+    incidents: tuple[Incident, ...] = ()
+    """The incident records that this computer has of the repo's clusters."""

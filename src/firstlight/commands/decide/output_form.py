@@ -201,6 +201,8 @@ class SuggestionsData(TypedDict):
     approval: str | None
     sentence: str
     by: Literal["words"]
+    sure: bool
+    """Whether the nearest rule is an answer; else the rules are a question."""
     rules: list[SuggestionData]
 
 

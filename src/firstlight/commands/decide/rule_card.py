@@ -2,16 +2,23 @@
 
 import dataclasses
 import difflib
-import re
+from collections.abc import Iterator, Sequence
 
 from firstlight import errors
-from firstlight.commands.decide import graph_factors, procedure_choice, procedures, rule_book, rule_wording
+from firstlight.commands.decide import (
+    graph_factors,
+    procedure_choice,
+    procedures,
+    rule_book,
+    rule_wording,
+    sentence_components,
+)
 from firstlight.commands.decide import sides as decide_sides
 from firstlight.commands.decide.change_source import DecisionFacts
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import DecisionRule, FactorForm, When
-from firstlight.document import path_patterns
-from firstlight.model import argocd_names, decision, flux_names
+from firstlight.commands.decide.sentence_components import SentenceComponents, SentenceReader
+from firstlight.model import decision
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, Side
 from firstlight.model.decision import ProcedureStep, Risk, TreePath
@@ -79,6 +86,11 @@ class RuleTest:
 
 
 _NEAR = 4
+_CERTAIN, _SURE, _APART = 0.85, 0.5, 0.08
+"""From which score on the nearest rule is an answer, whatever is near as well; and from which, if the next one is so
+far away: of 211 sentences in the tests, 173 are answered so, and one of those wrongly."""
+_SHOWN = 5
+"""Components of a sentence that are named."""
 _USUAL = ("", "usual", "none", "gitops", "bootstrap", "hybrid", "machine")
 """Procedures of which a rule need not tell the steps: every change of its side has them."""
 _RAISES = "raises the risk of whatever it fits"
@@ -122,16 +134,22 @@ def _near(book: RuleBook, name: str) -> list[str]:
     return list(dict.fromkeys([*spelled, *having, *meant]))[:_NEAR]
 
 
-def card_of_rule(book: RuleBook, rule: DecisionRule) -> RuleCard:
-    """What a rule says, with all that it names."""
-    wanted = _procedures(book, rule)
+def card_of_rule(book: RuleBook, rule: DecisionRule, *, side: Side | None = None) -> RuleCard:
+    """What a rule says, with all that it names.
+
+    Args:
+        book: The rules.
+        rule: One of them.
+        side: Where the owner decides: the side, if it is known here; its procedures alone are told then.
+    """
+    wanted = _procedures(book, rule, side)
     known = {each.id: each.title for each in book.checks}
     place = book.places.get(rule.id)
     criteria = [book.criteria[each] for each in rule.criteria if each in book.criteria]
     return RuleCard(
         id=rule.id,
         title=rule.title,
-        side=rule.side,
+        side=str(side) if side is not None else rule.side,
         side_means=rule_wording.side(rule.side),
         risk=rule.risk,
         approval=Risk(rule.risk).approval,
@@ -192,11 +210,12 @@ def _of_own_factor(factor: decision.RiskFactor) -> RuleCard:
     )
 
 
-def _procedures(book: RuleBook, rule: DecisionRule) -> dict[str, None]:
+def _procedures(book: RuleBook, rule: DecisionRule, known: Side | None = None) -> dict[str, None]:
     """The names of all that a decision by this rule may have: by whom the component belongs to, and by what changes."""
     sides: list[Side | None] = (
         list(Side) if rule.side == "owner" else [None if rule.side == "none" else Side(rule.side)]
     )
+    sides = [known] if known is not None else sides
     return {
         name: None
         for matter in _matters(rule)
@@ -230,23 +249,24 @@ def _by_kind(when: When) -> tuple[str, ...]:
 # A sentence, held against the rules' words, and against the components that it names.
 
 
-_WORD = re.compile(r"[a-z0-9][a-z0-9.-]*")
-
-
 def suggested_rules(sentence: str, book: RuleBook, platform: Platform) -> tuple[Suggestion, ...]:
-    """The rules that may be meant, the nearest first; a side that depends on the owner is told where one is named.
+    """The rules that may be meant, the nearest first; a side that depends on the owner is told where one is meant.
 
     Args:
         sentence: What somebody wants to do.
         book: The rules.
         platform: The repo.
     """
-    named = _named(sentence, platform)
+    read = SentenceReader(sentence, platform, book.phrases)
     names = rule_book.component_names(platform.components, book)
-    return tuple(
-        _suggestion(each, book, _meant(each.rule, named, platform))
-        for each in rule_book.nearest_rules(sentence, book, names=names)
-    )
+    found = rule_book.nearest_rules(sentence, book, names=names)
+    return tuple(_suggestion(each, book, read.components(each.rule)) for each in found)
+
+
+def is_sure(found: Sequence[Suggestion]) -> bool:
+    """Whether the nearest rule is an answer: near enough, and no other nearly as near; else it is a question."""
+    first, *others = (each.score for each in found)
+    return first >= _CERTAIN or (first >= _SURE and all(first - each >= _APART for each in others))
 
 
 def unknown_sentence(sentence: str, book: RuleBook) -> errors.UsageError:
@@ -259,54 +279,34 @@ def unknown_sentence(sentence: str, book: RuleBook) -> errors.UsageError:
     )
 
 
-_DECLARING = frozenset(
-    (
-        flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, flux_names.RESOURCE_SET,
-        argocd_names.APPLICATION, argocd_names.APPLICATION_SET,
-    )
-)  # fmt: skip
-"""Kinds by which engines are told of components."""
-
-
-def _suggestion(near: rule_book.Nearest, book: RuleBook, named: list[Component]) -> Suggestion:
+def _suggestion(near: rule_book.Nearest, book: RuleBook, meant: SentenceComponents) -> Suggestion:
+    """A rule with its side here: of all that is named, or of what is meant, where it is the same for all of that."""
     card = card_of_rule(book, near.rule)
-    if near.rule.side != "owner" or not named:
+    by_side: dict[Side, list[Component]] = {}
+    for each in meant.components:
+        by_side.setdefault(decide_sides.owned(each), []).append(each)
+    if near.rule.side != "owner" or not (by_side or meant.is_new):
         return Suggestion(card=card, score=near.score, open_questions=near.questions)
-    side = decide_sides.union(decide_sides.owned(each) for each in named)
-    about = tuple(
-        f"{each.name} of {each.cluster} comes in phase {each.phase}, and {each.owner} owns it in the end: "
-        f"{decide_sides.owned(each)}"
-        for each in named
+    if len(by_side) > 1 and not meant.is_named:
+        asked = f"Which component is it: {sentence_components.by_side(by_side)}?"
+        return Suggestion(card=card, score=near.score, open_questions=(asked, *near.rule.asks))
+    side = Side.GITOPS if meant.is_new else decide_sides.union(by_side)
+    return Suggestion(
+        card=card_of_rule(book, near.rule, side=side),
+        score=near.score,
+        about=tuple(_told(meant)),
+        open_questions=tuple(near.rule.asks),
     )
-    card = dataclasses.replace(card, side=str(side) if side is not None else "none")
-    questions = () if near.questions and not near.rule.asks else near.questions
-    return Suggestion(card=card, score=near.score, about=about, open_questions=questions)
 
 
-def _meant(rule: DecisionRule, named: list[Component], platform: Platform) -> list[Component]:
-    """The components whose owners decide: of a rule about kinds of objects, those that bring such objects.
-
-    Whoever names Cilium beside its BGP peers means the peers, which somebody else may own. What an engine is told by
-    a Kustomization or a HelmRelease is about the component of that, and not about the root that applies it.
-    """
-    kinds = [
-        kind for when in rule.when if not (when.roles or when.names or when.matter or when.files) for kind in when.kinds
-    ]
-    is_of_engine = all(each.rpartition("/")[2] in _DECLARING for each in kinds)
-    if is_of_engine or any(when.roles or when.names for when in rule.when):
-        return named
-    pattern = path_patterns.kinds(kinds)
-    assert pattern is not None
-    return [
-        component
-        for component in platform.components
-        if any(
-            pattern.fullmatch(f"{each.group}/{each.kind}") for origin in component.origins for each in origin.objects
+def _told(meant: SentenceComponents) -> Iterator[str]:
+    """What the repo says of the components."""
+    if meant.is_new:
+        yield "what is new is nobody's yet: Git brings it"
+    for each in meant.components[:_SHOWN]:
+        yield (
+            f"{each.name} of {each.cluster} comes in phase {each.phase}, and {each.owner} owns it in the end: "
+            f"{decide_sides.owned(each)}"
         )
-    ]
-
-
-def _named(sentence: str, platform: Platform) -> list[Component]:
-    """Components whose names stand in the sentence as words."""
-    words = set(_WORD.findall(sentence.lower()))
-    return [each for each in platform.components if each.name.lower() in words]
+    if len(meant.components) > _SHOWN:
+        yield f"and {len(meant.components) - _SHOWN} more of the same side"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from firstlight.commands.decide import data as decide_data
+from firstlight.commands.decide import rule_card
 from firstlight.commands.decide import text as decide_text
 from firstlight.commands.decide.output_form import RuleCardData, RuleCardsData, SuggestionsData, TestsData
 from firstlight.commands.decide.rule_card import RuleCard, RuleTest, Suggestion
@@ -86,11 +87,14 @@ def answer(card: RuleCard) -> str:
 def suggestions(sentence: str, found: Sequence[Suggestion], *, columns: int) -> str:
     """The rules that a sentence may mean, the nearest first, with what is still to be asked."""
     lines = table.wrap(f"“{decision_words.plain(sentence)}” by its words alone, no file was looked at", columns)
+    if not rule_card.is_sure(found):
+        lines += ["", *table.wrap("This may mean several things. Which of these is it?", columns)]
     for each in found:
         card = each.card
         lines += ["", answer(card), *decision_words.block("change", [card.title], columns)]
         lines += decision_words.block("why", [card.why], columns)
         lines += decision_words.block("here", each.about, columns)
+        lines += decision_words.block("how", card.ways, columns)
         lines += decision_words.block("asks", each.open_questions, columns)
         lines += decision_words.block("rule", [f"{card.id}: firstlight decide --explain {card.id}"], columns)
     lines += ["", *table.wrap("For an answer by content: firstlight decide --diff main...HEAD", columns)]
@@ -130,6 +134,7 @@ def suggestions_data(sentence: str, found: Sequence[Suggestion]) -> SuggestionsD
         "approval": nearest.approval if nearest is not None else None,
         "sentence": sentence,
         "by": "words",
+        "sure": bool(found) and rule_card.is_sure(found),
         "rules": [
             {
                 **data(each.card),

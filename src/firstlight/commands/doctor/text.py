@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.drawing import clock, safe, table
 
+_FOUNDATION = SymptomLayer.NETWORK
+"""The highest layer whose trouble needs a way back from outside of the cluster."""
 EVIDENCE = 3
 """Pieces of evidence that the first cause is shown with; of others it is one."""
 _NAMED = 3
@@ -73,6 +75,9 @@ class _Page:
         took = f" in {found.seconds:.1f} s" if found.seconds else ""
         lines = self._labelled("looked at", [f"{', '.join(found.looked)}{took}"], indent="  ") if found.looked else []
         lines += self._labelled("not seen", found.unseen, indent="  ")
+        if any(each.symptom.layer <= _FOUNDATION for each in found.causes):
+            said = f"firstlight recover {found.cluster} tells what still answers, and the ways back with their risks"
+            lines += self._labelled("recover", [said], indent="  ")
         if elsewhere:
             said = f"{_count(elsewhere, 'cause')} of other trouble: firstlight doctor {found.cluster}"
             lines += self._labelled("besides", [said], indent="  ")

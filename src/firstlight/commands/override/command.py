@@ -50,6 +50,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Git has it: the engine goes on, and an incident record is written",
     ),
     "abort": ("firstlight.commands.override.command:abort", "Back to the snapshot, and the engine goes on"),
+    "review": (
+        "firstlight.commands.override.command:review",
+        "Fill in the cause and the follow-ups of an incident",
+    ),
 }
 """Command, where it lives, one line."""
 
@@ -244,3 +248,28 @@ def abort(
     from firstlight.commands.override import end as override_end
 
     return override_end.abort(cluster, yes=yes, id=id, kubeconfig=kubeconfig, context=context, root=root, form=form)
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--id", "id", default="", show_default="the only one with a blank", help="Which incident.")
+@click.option("--cause", default="", metavar="TEXT", help="What broke, and why.")
+@click.option(
+    "--follow-up", "follow_ups", multiple=True, metavar="TEXT",
+    help="What keeps it from coming back, who does it, by when. May be repeated.",
+)  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Also those that were reviewed.")
+@repo_option
+@output.option
+def review(
+    cluster: str, id: str, cause: str, follow_ups: tuple[str, ...], everything: bool, root: Path | None, form: str
+) -> int:
+    """Fill in the cause and the follow-ups of an incident, or list the records in which they are blank.
+
+    Overrides and recover --do write incident records. The audit reminds of those that are blank for a week.
+    """
+    from firstlight.commands.override import review as override_review
+
+    return override_review.review(
+        cluster, id=id, cause=cause, follow_ups=follow_ups, everything=everything, root=root, form=form
+    )

@@ -33,6 +33,23 @@ class EndedOverrideData(OverrideData):
     incident: str
 
 
+class IncidentData(TypedDict):
+    """An incident record of this computer."""
+
+    id: str
+    cluster: str
+    day: str
+    path: str
+    reviewed: bool
+
+
+class IncidentsData(TypedDict):
+    """The incident records of a cluster."""
+
+    cluster: str
+    incidents: list[IncidentData]
+
+
 class OverridesData(TypedDict):
     """Every override of a cluster."""
 
@@ -120,5 +137,6 @@ OUTPUTS = {
     "override begin": OutputForm(1, (BegunData, NotBegunData)),
     "override delete": OutputForm(1, (AppliedChangesData,)),
     "override end": OutputForm(1, (EndedOverrideData,)),
+    "override review": OutputForm(1, (IncidentsData,)),
     "override status": OutputForm(1, (OverridesData,)),
 }

@@ -14,7 +14,7 @@ from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.commands.backup import backup_signature, backup_store
 from firstlight.commands.node import add, machine_lookup
-from firstlight.commands.recover import component_repair, etcd_restore, rebuild
+from firstlight.commands.recover import component_repair, etcd_restore, incident, rebuild
 from firstlight.commands.up import carry_out, up
 from firstlight.commands.verify import text as verify_text
 from firstlight.drawing import table
@@ -118,8 +118,15 @@ def check(cluster: Cluster, wishes: RecoverRequest) -> None:
 
 
 async def do(platform: Platform, cluster: Cluster, means: Means, wishes: RecoverRequest) -> int:
-    """Carry an option out; the exit code."""
-    return await DOING[wishes.option](platform, cluster, means, wishes)
+    """Carry an option out, with an incident record; the exit code."""
+    if wishes.is_dry_run:
+        return await DOING[wishes.option](platform, cluster, means, wishes)
+    return await incident.recorded(
+        lambda: DOING[wishes.option](platform, cluster, means, wishes),
+        cluster,
+        means,
+        option=f"{wishes.option} {wishes.what}".rstrip(),
+    )
 
 
 async def _kubeconfig(platform: Platform, cluster: Cluster, means: Means, wishes: RecoverRequest) -> int:

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import datetime
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from firstlight.clients import atomic_file, kube
 from firstlight.document import within
 from firstlight.drawing import override_text, safe
 from firstlight.execute.overrides.override_context import OverrideContext
-from firstlight.journal import state_files
+from firstlight.journal import incident_records, state_files
 from firstlight.model.override import Override, OverrideStanding
 from firstlight.model.verdict import Failed, Skipped, VerificationCheck
 
@@ -31,8 +30,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 
 def made_id(now: float) -> str:
     """An id that sorts by time: ``20261116t200000z-3f9c``."""
-    stamp = datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y%m%dt%H%M%Sz")
-    return f"{stamp}-{secrets.token_hex(2)}"
+    return incident_records.made_id(now)
 
 
 async def listed(client: kube.Client) -> tuple[Override, ...]:
@@ -143,7 +141,7 @@ def _read(found: dict[str, Any]) -> Override:
 
 def incident_path(state: Path, cluster: str, id: str) -> Path:
     """Where it is."""
-    return state / cluster / "incidents" / f"{id}.md"
+    return incident_records.path_of(state, cluster, id)
 
 
 def keep_incident(override: Override, *, state: Path, cluster: str, say: Callable[[str], None]) -> None:
@@ -156,8 +154,7 @@ def keep_incident(override: Override, *, state: Path, cluster: str, say: Callabl
         state_files.enter(place)
         whole = msgspec.json.format(msgspec.json.encode(override), indent=1)
         atomic_file.replace(place.with_suffix(".json"), whole)
-        if not place.exists():
-            atomic_file.replace(place, incident_markdown(override).encode())
+        incident_records.keep(incident_markdown(override), state=state, cluster=cluster, id=override.id)
     except (OSError, errors.FirstlightError) as error:
         say(f"the incident record could not be written: {error}")
 
@@ -288,14 +285,7 @@ def incident_markdown(override: Override) -> str:
         *(f"- {_cell(each)}" for each in override.notes),
         *(["- stood longer than it was to"] if override.ended > override.until else []),
         "",
-        "## Cause",
-        "",
-        "_To fill in: what broke, and why._",
-        "",
-        "## Follow-ups",
-        "",
-        "- [ ] _To fill in: what keeps it from coming back, who does it, by when_",
-        "",
+        *incident_records.BLANKS,
     ]
     return "\n".join(lines)
 

@@ -20,6 +20,7 @@ from firstlight.commands.audit import rulebook
 from firstlight.document import yaml_reader
 from firstlight.model.component import ObjectId
 from firstlight.model.finding import Finding
+from firstlight.model.incident import Incident
 from firstlight.repo import overlaid_tree, platform_reader
 from firstlight.repo.platform_view import LiveObjects, PlatformView
 from firstlight.repo.secrecy import secret_search
@@ -60,7 +61,16 @@ def _scene(repo: Mapping[str, Any], root: Path) -> PlatformView:
         committed={path: datetime.date.fromisoformat(day) for path, day in (git.get("committed") or {}).items()},
         clear_secrets=secret_search.clear_secrets_of(tree),
         live={name: _live(objects) for name, objects in (repo.get("live") or {}).items()},
+        incidents=tuple(map(_incident, repo.get("incidents") or ())),
     )
+
+
+def _incident(given: Mapping[str, Any]) -> Incident:
+    return Incident(
+        id=given["id"], cluster=given["cluster"], day=datetime.datetime.strptime(given["id"][:8], "%Y%m%d").date(),
+        path=f".firstlight/{given['cluster']}/incidents/{given['id']}.md", has_cause=given.get("cause", False),
+        has_follow_ups=given.get("followUps", False),
+    )  # fmt: skip
 
 
 def _files(repo: Mapping[str, Any]) -> dict[str, str]:
