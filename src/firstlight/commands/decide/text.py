@@ -235,7 +235,7 @@ def _why(decision: Decision, columns: int, *, everything: bool) -> list[str]:
             decision_words.told_way(each, ruling)
             for each in (ruling.trees if everything else decision_words.telling(ruling))
         ]
-        first, *others = said or [decision_words.side_word(ruling.side)]
+        first, *others = said or ["no cluster has it" if ruling.side is None else str(ruling.side)]
         wrapped = table.wrap(first, room)
         if table.width(wrapped[-1]) + 3 + table.width(rule) <= room:
             wrapped[-1] += " " * (room - table.width(wrapped[-1]) - table.width(rule)) + rule

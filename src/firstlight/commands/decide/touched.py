@@ -2,11 +2,12 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from firstlight.commands.decide.file_components import Belonging
 from firstlight.document import within
+from firstlight.model import flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.component import Component, Origin
 from firstlight.model.decision import Touched
@@ -42,9 +43,23 @@ class DecisionContext:
             once = ()
         elif change.verb is ChangeVerb.REMOVED and self.before is not None and self.before.is_declaring(change.object):
             now = ()
-        for each in (*now, *once):
+        own = (*now, *once)
+        for each in (*own, *self._readers(change, {each.cluster for each in own})):
             found.setdefault((each.cluster, each.name, each.owner, each.phase, each.role), each)
         return tuple(found.values())
+
+    def _readers(self, change: Change, clusters: Set[str]) -> Iterator[Component]:
+        """What reads the artifacts that a generator of these clusters cuts out."""
+        if change.kind != flux_names.ARTIFACT_GENERATOR or change.object is None:
+            return
+        artifacts = _artifacts(change)
+        for belonging in (self.after, self.before):
+            for component in belonging.platform.components if belonging is not None else ():
+                for origin in component.origins:
+                    source = within.mapping(origin.definition, "spec", "sourceRef")
+                    is_read = source.get("kind") == flux_names.EXTERNAL_ARTIFACT and source.get("name") in artifacts
+                    if is_read and component.cluster in clusters:
+                        yield component
 
     def now(self, change: Change) -> tuple[Component, ...]:
         """What it belongs to after it."""
@@ -136,6 +151,15 @@ class DecisionContext:
         """Whether an engine cannot work without it."""
         key = (component.cluster, component.name)
         return any(graph is not None and key in graph.engine_needs for graph in (self.graph, self.old_graph))
+
+
+def _artifacts(change: Change) -> set[str]:
+    """Names of the artifacts of a generator that change; of all where it comes or goes."""
+    named = {match["name"] for field in change.fields if (match := _NAMED.fullmatch("".join(field.steps[2:3])))}
+    if named and change.verb is ChangeVerb.CHANGED:
+        return named
+    states = [each for each in (change.before, change.after) if each is not None]
+    return {within.text(each, "name") for state in states for each in within.sequence(state, "spec", "artifacts")}
 
 
 def _reaches_children(change: Change, component: Component) -> bool:

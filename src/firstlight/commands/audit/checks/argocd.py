@@ -158,7 +158,7 @@ def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Findin
                 at=stated.at("metadata", "finalizers") if stated else origin.place,
                 clusters=(component.cluster,),
                 subject=component.name,
-                evidence=tuple(Evidence(f"it brings {each.name}", each.origins[0].place) for each in children[:8]),
+                evidence=tuple(Evidence(f"it brings {each.name}", each.origins[0].place) for each in children),
                 edits=edits,
                 severity=None if component.role in _LOST else Severity.WARNING,
             )

@@ -115,7 +115,7 @@ def crds_not_separated(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
                 at=cluster_facts.place(component, Side.BOOTSTRAP),
                 clusters=(cluster.name,),
                 subject=component.name,
-                evidence=tuple(Evidence(f"{each.name} has {made}", place) for each, (made, place) in using[:5]),
+                evidence=tuple(Evidence(f"{each.name} has {made}", place) for each, (made, place) in using),
                 severity=Severity.NOTE if is_ordered else None,
             )
 

@@ -50,7 +50,7 @@ def dependencies(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                 at=stated.at("spec", "wait") if stated else origin.place,
                 clusters=(order.cluster,),
                 subject=component.name,
-                evidence=tuple(evidence[:10]),
+                evidence=tuple(evidence),
                 key=f"{origin.id} is not waited for",
                 # What is only configured, such as an issuer, others find in time or try again.
                 severity=None if _runs(first) else Severity.NOTE,
