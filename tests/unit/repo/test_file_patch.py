@@ -225,7 +225,11 @@ other: 1
     ("text", "is_made"),
     [
         (EXTERNAL, True),
-        (EXTERNAL.replace("kind: ExternalSecret", "kind: Bucket"), False),
+        (
+            EXTERNAL.replace("  data:\n    - ", "  data:\n    - match:\n        ").replace("kind: Ext", "kind: Push"),
+            True,
+        ),
+        (EXTERNAL.replace("external-secrets.io/v1", "example.org/v1"), False),
         (EXTERNAL.replace("other: 1", "password: correct-horse\nother: 1"), False),
     ],
 )

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.clients.git import Git, NotARepository
-from firstlight.document.within import at, sequence
+from firstlight.document.within import at
 from firstlight.model import secret_words
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object, has_secrets
 from firstlight.repo.changes.compare_fields import Steps
-from firstlight.repo.secrecy import secret_text
+from firstlight.repo.secrecy import nested_manifests, secret_text
 from firstlight.repo.work_tree import WorkTree
 
 _PLACEHOLDER = re.compile(
@@ -220,19 +220,30 @@ def tells_secret(text: str) -> bool:
     return any(match["value"].lower() not in _NO_VALUE for match in _GIVEN.finditer(text))
 
 
-_KEY_LISTS = {"ExternalSecret": ("spec", "data"), "ClusterExternalSecret": ("spec", "externalSecretSpec", "data")}
+_KEY_NAME = "secretKey"
+"""In objects of External Secrets the name of a key in a Secret, such as ca.crt; elsewhere it may be the secret."""
 
 
 def lines_with_key_names(tree: WorkTree, path: str) -> frozenset[int]:
-    """Return the lines on which an ExternalSecret names a key of its Secret: ``secretKey: ca.crt`` gives no secret."""
-    if b"ExternalSecret" not in (tree.bytes(path) or b""):
+    """Return the lines on which an object of External Secrets names a key of a Secret, and gives no secret."""
+    if b"external-secrets.io/" not in (tree.bytes(path) or b""):
         return frozenset()
     return frozenset(
-        document.place(*steps, number, "secretKey").line
+        document.place(*steps).line
         for document in tree.documents(path)
-        if (steps := _KEY_LISTS.get(str(at(document.value, "kind"))))
-        for number, _ in enumerate(sequence(document.value, *steps))
+        if str(at(document.value, "apiVersion")).startswith("external-secrets.io/")
+        for steps in _key_names(document.value, ())
     )
+
+
+def _key_names(value: Any, steps: nested_manifests.Steps) -> Iterator[nested_manifests.Steps]:
+    for step, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        if step == _KEY_NAME:
+            yield (*steps, step)
+        else:
+            yield from _key_names(inner, (*steps, step))
 
 
 # What is on the disk of a work tree and not in Git's sight: ignored files, without those that tools make.

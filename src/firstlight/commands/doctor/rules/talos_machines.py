@@ -203,6 +203,8 @@ def _ambiguous(sight: MachineObservation, documents: list[Mapping[str, Any]]) ->
 _SKEW = 10.0
 """Seconds: less is corrected without anybody noticing; certificates and etcd leases suffer from more."""
 _FULL = re.compile(r"no space left on device", re.IGNORECASE)
+_BOOT_MINUTES = 70
+"""How long Talos waits for all services before the boot has failed (``BootTimeout`` of its constants)."""
 _WAITS_FOR_CONFIG = "Waiting for extension service config"
 
 
@@ -222,7 +224,8 @@ def services(scene: ClusterObservation) -> Iterator[Symptom]:
                     "extension-waits",
                     each,
                     f"the extension {name} of {each.name} waits for its config, and the machine stays in its boot: it "
-                    f"needs a document ExtensionServiceConfig with the name {name}",
+                    f"needs a document ExtensionServiceConfig with the name {name}. Talos gives up the boot after "
+                    f"{_BOOT_MINUTES} minutes and restarts the machine, again and again",
                     shown=said,
                     next=symptoms.command(
                         f"talosctl -n {each.machine.address} service {service.id}", "what it waits for"
