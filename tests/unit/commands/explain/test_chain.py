@@ -33,11 +33,12 @@ def test_the_chain_of_a_platform() -> None:
         (3, "external-secrets", "hybrid"),
         (4, "flux", "hybrid"),
         (5, "2 components", "gitops"),
-        (6, "secret-store", "gitops"),
+        (6, "2 components", "gitops"),
         (7, "notes", "gitops"),
     ]
     assert found[3].members == ("external-secrets/onepassword-token",)
     assert found[7].members == ("flux-system", "whoami")
+    assert found[8].members == ("addresses", "secret-store")
 
 
 def test_a_script_that_makes_a_first_secret_is_not_shown_twice() -> None:
