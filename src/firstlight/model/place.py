@@ -12,9 +12,11 @@ class Place:
     line: int = 0
     column: int = 0
 
-    def describe_missing(self, path: str, *, verb: str = "names") -> str:
-        """Say that the file names a path that does not exist."""
-        return f"{self.path.rpartition('/')[2]} {verb} {path}, which does not exist"
+    def describe_missing(self, *paths: str, verb: str = "names") -> str:
+        """Say that the file names paths that do not exist."""
+        *most, last = paths
+        listed = f"{', '.join(most)} and {last}" if most else last
+        return f"{self.path.rpartition('/')[2]} {verb} {listed}, which {'do' if most else 'does'} not exist"
 
     def __str__(self) -> str:
         return ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])

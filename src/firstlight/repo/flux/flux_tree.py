@@ -211,9 +211,15 @@ class _Follower:
         """Two of one name: the same object that comes twice, or two that fight each other."""
         what = f"{again.id.kind} {called(again)}"
         if again.place != first.place:
-            message = f"there is another {what} at {first.place}, and Flux applies them in turn"
+            message = f"there is another {what} at {first.place}, and the one that is applied last counts"
             places = again.place, first.place
-            self._note(Diagnostic.error("name-of-two-owners", message, at=places, fix="give each its own name"))
+            whose = " and ".join(f"{each.rpartition('/')[2]}" for each in (first_parent, parent) if each)
+            fix = (
+                f"Give each its own name, or the path of {whose} to one cluster."
+                if whose
+                else "Give each its own name."
+            )
+            self._note(Diagnostic.error("name-of-two-owners", message, at=places, fix=fix))
         elif first_parent and parent != first_parent:
             self._share(first_parent, parent, again.id)
 

@@ -10,7 +10,7 @@ import yaml
 from firstlight.document import yaml_reader
 from firstlight.repo.go_template import go_format, unknown_values
 from firstlight.repo.go_template.builtin_functions import TemplateFunction, argument_kind
-from firstlight.repo.go_template.unknown_values import GoTemplateError, Unknown
+from firstlight.repo.go_template.unknown_values import FirstDocument, GoTemplateError, Unknown
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -44,11 +44,12 @@ def to_yaml(value: Any) -> str:
 
 
 def from_yaml(text: str, dialect: yaml_reader.YamlDialect = yaml_reader.YamlDialect.KUBERNETES) -> Any:
-    """The first document of a YAML text."""
+    """The first document of a YAML text; it knows if there are more."""
     contents = yaml_reader.read(text.encode("utf-8", errors="replace"), "", dialect=dialect)
     if any(each.severity == "error" for each in contents.diagnostics):
         raise GoTemplateError(f"fromYaml: {contents.diagnostics[0].message}", name="fromYaml")
-    return contents.documents[0].value if contents.documents else {}
+    first = contents.documents[0].value if contents.documents else {}
+    return FirstDocument(first) if isinstance(first, dict) and len(contents.documents) > 1 else first
 
 
 def _plain(value: Any) -> Any:

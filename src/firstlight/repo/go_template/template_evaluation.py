@@ -10,6 +10,7 @@ from firstlight.repo.go_template import builtin_functions, go_format, sprig_data
 from firstlight.repo.go_template.builtin_functions import TemplateFunction, argument_kind, check_arguments
 from firstlight.repo.go_template.template_parser import parse
 from firstlight.repo.go_template.unknown_values import (
+    FirstDocument,
     GoTemplateError,
     NotKnownBeforeRun,
     TemplateLimitExceeded,
@@ -319,7 +320,11 @@ class Evaluation:
                 return self._pipe(operand, dot)
 
     def _fields(self, value: Any, names: tuple[str, ...], operand: template_parser.FieldChain) -> Any:
+        more = ""
         for name in names:
+            if isinstance(value, FirstDocument):
+                kind = value.get("kind")
+                more = f"; fromYaml takes only the first document of the file{f', of kind {kind}' if kind else ''}"
             if isinstance(value, Unknown):
                 raise value.error(_written(operand))
             if isinstance(value, _Missing):
@@ -333,7 +338,7 @@ class Evaluation:
             if name in value:
                 value = value[name]
             elif self._missing_key == MissingKey.ERROR:
-                raise GoTemplateError(f'map has no entry for key "{name}"', name=_written(operand))
+                raise GoTemplateError(f'map has no entry for key "{name}"{more}', name=_written(operand))
             else:
                 value = None if self._missing_key == MissingKey.ZERO else _Missing(_written(operand))
         return value

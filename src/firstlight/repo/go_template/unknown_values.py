@@ -106,6 +106,10 @@ _OPEN, _CLOSE = "\ue0f0", "\ue0f1"  # from Unicode's private area: nobody writes
 _MARK = re.compile(f"{_OPEN}([0-9]{{1,9}}){_CLOSE}")
 
 
+class FirstDocument(dict[str, Any]):
+    """The first of several documents of a text: whoever looks for something in it may mean another one."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unknown:
     """A value that reading alone cannot tell."""

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.place import Place
@@ -134,20 +134,36 @@ def _texts(found: Any) -> dict[str, str]:
     return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
 
+def _load_all(paths: Iterable[str], load: Load) -> dict[str, bytes]:
+    """Return the contents of files; an error names all of them that do not exist."""
+    contents: dict[str, bytes] = {}
+    missing: list[KustomizationError] = []
+    for path in paths:
+        try:
+            contents[path] = load(path)
+        except KustomizationError as error:
+            if not error.missing:
+                raise
+            missing.append(error)
+    if missing:
+        raise missing[0].together(missing[1:])
+    return contents
+
+
 def _pairs(entry: Mapping[str, Any], load: Load, name: str) -> dict[str, bytes]:
     pairs: list[tuple[str, bytes]] = []
-    for path in [*_list(entry, "envs"), *([str(entry["env"])] if entry.get("env") else [])]:
-        pairs += _variables(load(path), path)
+    envs = [*_list(entry, "envs"), *([str(entry["env"])] if entry.get("env") else [])]
+    contents = _load_all((*envs, *(_path_of(each) for each in _list(entry, "files"))), load)
+    for path in envs:
+        pairs += _variables(contents[path], path)
     for literal in _list(entry, "literals"):
         key, equals, text = literal.partition("=")
         if not key or not equals:
             raise KustomizationError("kustomize-generator-wrong", f"a literal of {name} is not of the form key=value")
         pairs.append((key, _unquoted(text).encode()))
     for file in _list(entry, "files"):
-        key, equals, path = file.partition("=")
-        if (equals and not (key and path)) or "=" in path:
-            raise KustomizationError("kustomize-generator-wrong", f"{file[:80]!r} is neither a file nor key=file")
-        pairs.append((key if equals else file.rpartition("/")[2], load(path or file)))
+        key, equals, _ = file.partition("=")
+        pairs.append((key if equals else file.rpartition("/")[2], contents[_path_of(file)]))
     found: dict[str, bytes] = {}
     for key, content in pairs:
         if not _KEY.fullmatch(key):
@@ -156,6 +172,13 @@ def _pairs(entry: Mapping[str, Any], load: Load, name: str) -> dict[str, bytes]:
             raise KustomizationError("kustomize-generator-wrong", f"{name} has the key {key} twice")
         found[key] = content
     return found
+
+
+def _path_of(file: str) -> str:
+    key, equals, path = file.partition("=")
+    if (equals and not (key and path)) or "=" in path:
+        raise KustomizationError("kustomize-generator-wrong", f"{file[:80]!r} is neither a file nor key=file")
+    return path or file
 
 
 def _list(entry: Mapping[str, Any], field: str) -> list[str]:

@@ -152,4 +152,4 @@ class Loader:
         beside = [each.rstrip("/") for each in self.tree.listing(parent or ".")]
         near = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
         hint = f"Perhaps {near[0]} is meant." if near else ""
-        return KustomizationError("kustomize-path-missing", entry[:120], fix=hint, is_path=True)
+        return KustomizationError("kustomize-path-missing", entry[:120], fix=hint, missing=entry[:120])

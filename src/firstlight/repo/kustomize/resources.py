@@ -13,7 +13,7 @@ class KustomizationError(Exception):
     """Something that kustomize would refuse, or that only kustomize itself can tell; it becomes a diagnostic."""
 
     def __init__(
-        self, code: str, message: str, *, severity: Severity = Severity.ERROR, fix: str = "", is_path: bool = False
+        self, code: str, message: str, *, severity: Severity = Severity.ERROR, fix: str = "", missing: str = ""
     ) -> None:
         """Make an error.
 
@@ -22,20 +22,27 @@ class KustomizationError(Exception):
             message: What is wrong.
             severity: How bad it is.
             fix: What to write instead.
-            is_path: Whether the message is a path that is named and does not exist.
+            missing: The path that is named and does not exist, if that is what is wrong.
         """
         super().__init__(message)
         self._code, self._message, self._severity, self._fix = code, message, severity, fix
-        self._is_path = is_path
+        self.missing = (missing,) if missing else ()
+        """Paths that are named and do not exist."""
 
     @classmethod
     def unknown(cls, code: str, message: str) -> "KustomizationError":
         """Return an error for what is left out, since reading alone cannot tell what it does."""
         return cls(code, message, severity=Severity.UNKNOWN)
 
+    def together(self, others: Iterable["KustomizationError"]) -> "KustomizationError":
+        """Return one error for this and other paths that do not exist."""
+        found = KustomizationError(self._code, self._message, severity=self._severity, fix=self._fix)
+        found.missing = (*self.missing, *(path for each in others for path in each.missing))
+        return found
+
     def at(self, place: Place) -> Diagnostic:
         """Return the diagnostic of this error."""
-        message = place.describe_missing(self._message) if self._is_path else self._message
+        message = place.describe_missing(*self.missing) if self.missing else self._message
         return Diagnostic(code=self._code, severity=self._severity, message=message, places=(place,), fix=self._fix)
 
 

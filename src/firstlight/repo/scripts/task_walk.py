@@ -145,9 +145,10 @@ class TaskWalk:
                     why = f"{', '.join(name.unknowns)} is only known when it runs"
                     missing = Diagnostic.unknown("task-name-unknown", f"{message}: {why}", at=place)
                 else:
-                    missing = Diagnostic.error(
-                        "task-missing", f"calls task {name.text}, which does not exist", at=place
-                    )
+                    # The name may be another one: what a variable says is only its default.
+                    make = Diagnostic.warning if "{{" in call.name else Diagnostic.error
+                    how = " by default" if "{{" in call.name else ""
+                    missing = make("task-missing", f"calls task {name.text}{how}, which does not exist", at=place)
                 self.diagnostics[missing] = None
             return
         self.calls.setdefault(task.key, set()).add(called.key)

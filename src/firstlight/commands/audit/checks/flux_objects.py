@@ -150,7 +150,8 @@ def patches_without_objects(rule: AuditRule, scene: PlatformView) -> Iterator[Fi
 
 def _named_late(scene: PlatformView, late: Stated, *, is_only: bool) -> str:
     """Return how a patch can be for an object whose name is a variable: a target's name is an expression itself."""
-    whole = f"Write the name of {late.id.kind} {_written(scene, late)} out"
+    steps = "name and namespace" if "$" in text(_raw(scene, late), "metadata", "namespace") else "name"
+    whole = f"Write the {steps} of {late.id.kind} {_written(scene, late)} out"
     return f"Leave name and namespace out of the target, or w{whole[1:]}." if is_only else f"{whole}."
 
 
