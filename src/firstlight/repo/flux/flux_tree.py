@@ -213,11 +213,9 @@ class _Follower:
         if again.place != first.place:
             message = f"there is another {what} at {first.place}, and the one that is applied last counts"
             places = again.place, first.place
-            whose = " and ".join(f"{each.rpartition('/')[2]}" for each in (first_parent, parent) if each)
             fix = (
-                f"Give each its own name, or the path of {whose} to one cluster."
-                if whose
-                else "Give each its own name."
+                "Give each its own name. If one comes with the directory of another cluster, give the Kustomization "
+                "that brings it the path of this one."
             )
             self._note(Diagnostic.error("name-of-two-owners", message, at=places, fix=fix))
         elif first_parent and parent != first_parent:
