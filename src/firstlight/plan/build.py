@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.model import versions
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, Owner, Phase, Side
+from firstlight.model.component import Component, Owner, Phase, Side, SourceForm
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.plan import Plan, Smallest, Step, Tie
 from firstlight.model.platform import Platform
@@ -201,8 +201,14 @@ def _no_engine(known: PlanContext) -> Iterator[Diagnostic]:
 
 
 def _how_to_install(known: PlanContext, name: str) -> str:
-    """Return what makes bootstrap install the engine: of what Git brings, its own chart can."""
-    candidates = [each.name for each in known.facts.gitops if each.role == "engine" and not each.part_of]
+    """Return what makes bootstrap install the engine: what Git brings of it can, but not the root that it follows."""
+    candidates = [
+        each.name
+        for each in known.facts.gitops
+        if each.role == "engine"
+        and not each.part_of
+        and any(origin.form is not SourceForm.KUSTOMIZATION for origin in each.origins)
+    ]
     if len(candidates) == 1:
         return (
             f"Write components: {{{candidates[0]}: {{phase: engine}}}} in firstlight.yaml: bootstrap installs it first."

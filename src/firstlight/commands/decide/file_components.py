@@ -300,10 +300,22 @@ def _taken(trees: Sequence[WorkTree], tree: WorkTree, file: str) -> Iterator[str
     """What a kustomization names, if it is there in any of the trees: that it is gone in one is part of the change."""
     documents = tree.documents(file)
     value = documents[0].value if documents else None
-    for each in kustomization_file.named_files(value):
-        path = join(posixpath.dirname(file) or ".", each.path) if "://" not in each.path else None
+    directory = posixpath.dirname(file) or "."
+    named = [each.path for each in kustomization_file.named_files(value)]
+    plugins = [each for each in sequence(value, "generators") if isinstance(each, str)]
+    for each in (*named, *plugins, *(path for name in plugins for path in _of_plugin(tree, directory, name))):
+        path = join(directory, each) if "://" not in each else None
         if path is not None and any(one.is_file(path) or one.is_dir(path) for one in trees):
             yield path
+
+
+def _of_plugin(tree: WorkTree, directory: str, name: str) -> Iterator[str]:
+    """The files that a generator makes objects of, such as those that KSOPS decrypts: ``path`` or ``key=path``."""
+    path = join(directory, name) if "://" not in name else None
+    for document in tree.documents(path) if path is not None and tree.is_file(path) else ():
+        for holder in (document.value, *sequence(document.value, "secretFrom")):
+            for each in sequence(holder, "files"):
+                yield str(each).rpartition("=")[2]
 
 
 # Which components get values from a ConfigMap or Secret: they change with it, though no file of theirs does.

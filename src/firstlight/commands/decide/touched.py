@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from firstlight.commands.decide import file_components
 from firstlight.commands.decide.file_components import Belonging
 from firstlight.document import within
 from firstlight.model import flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
-from firstlight.model.component import Component, Origin
+from firstlight.model.component import Component, ObjectId, Origin
 from firstlight.model.decision import Touched
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Embedded
@@ -130,12 +131,18 @@ class DecisionContext:
         graphs = [each for each in (self.graph, self.old_graph) if each is not None]
         followers = [name for each in graphs for name in each.followers(component.cluster, component.name)]
         needing = tuple(dict.fromkeys([*self.dependents(component, brought=False), *followers]))
-        if not _reaches_children(change, component):
+        is_setting = change.object is not None and change.kind in _SETTINGS
+        if not (self._is_received(change.object) if is_setting else _reaches_children(change, component)):
             return needing, ()
         children = {name for each in graphs for name in each.brought(component.cluster, component.name)}
         reached = [each for each in self.dependents(component) if each not in needing]
         behind = (each for each in reached if each not in children)
         return (*needing, *behind), tuple(each for each in reached if each in children)
+
+    def _is_received(self, holder: ObjectId | None) -> bool:
+        """Whether children are given values from a ConfigMap or Secret."""
+        both = [each.platform for each in (self.after, self.before) if each is not None]
+        return holder is not None and any(True for each in both for _ in file_components.receiving(each, holder))
 
     def is_of_machines(self, change: Change) -> bool:
         """Whether it stands in a file that shapes machines, or stood in one."""
@@ -169,7 +176,7 @@ def _reaches_children(change: Change, component: Component) -> bool:
     """
     if change.matter is Matter.KUSTOMIZE and change.fields:
         return not all(each.steps[:1] in _LISTS for each in change.fields)
-    if change.object is None or change.kind in _SETTINGS:
+    if change.object is None:
         return True
     return any(
         (change.kind, change.object.name) == (within.text(each, "kind"), within.text(each, "metadata", "name"))

@@ -30,3 +30,16 @@ def test_files_and_directories_of_either_tree(tmp_path: Path) -> None:
             "app/old.yaml",
         )
     }  # fmt: skip
+
+
+def test_what_a_generator_makes_objects_of(tmp_path: Path) -> None:
+    for path in ("a.secret.yaml", "b.secret.yaml", "left-out.yaml"):
+        (tmp_path / path).write_text("a: b\n")
+    (tmp_path / "generator.yaml").write_text(
+        "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: secrets}\n"
+        "files: [./a.secret.yaml]\nsecretFrom: [{metadata: {name: b}, files: [key=b.secret.yaml]}]\n"
+    )
+    (tmp_path / "kustomization.yaml").write_text("generators: [generator.yaml, https://files.example.org/a.yaml]\n")
+    tree = WorkTree(tmp_path)
+
+    assert taken_in(tree, tree, []) == {".": ("generator.yaml", "a.secret.yaml", "b.secret.yaml")}
