@@ -17,14 +17,30 @@ _COMMAND = re.compile(
     r"kubectl[ \t][^\n]{0,200}?\b(?:apply|create|replace)\b[^\n]{0,300}?[ \t=\"'](?P<url>(?:https?://|github\.com/)[^\s\"'`)>]+)"
 )
 _FILE = (".yaml", ".yml", ".json")
-_WANTED = re.compile(rb"kubectl[^\n]{0,200}(?:apply|create|replace)", re.DOTALL)
+_READ = (
+    *_PROSE,
+    ".yaml",
+    ".yml",
+    ".gotmpl",
+    ".j2",
+    ".tpl",
+    ".sh",
+    ".bash",
+    ".just",
+    ".mk",
+    ".toml",
+    ".tf",
+    "justfile",
+    "Makefile",
+)
 
 
 def diagnostics(tree: WorkTree, components: Sequence[Component]) -> Iterator[Diagnostic]:
     """Yield a warning for each set of CRDs that is only spoken of; its evidence has every place."""
     found: dict[tuple[str, ...], list[tuple[str, Place]]] = {}
     for path in tree.files:
-        if _WANTED.search(tree.bytes(path) or b""):
+        content = tree.bytes(path) if path.endswith(_READ) else None
+        if content and b"kubectl" in content and b"://" in content:
             for url, line in _commands(path, tree.text(path) or ""):
                 found.setdefault(_project(url), []).append((url, Place(path, line)))
     applied = {_project(url) for each in components for origin in each.origins for url in _urls(origin)}

@@ -13,7 +13,7 @@ _SHORTEST = 40
 """Characters of base64 in which a manifest or a key can be."""
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]{4}\s*)+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\s*")
 _GZIP = b"\x1f\x8b"
-SECRET_MARK = re.compile(rb"U2VjcmV0|NlY3Jld|TZWNyZX|H4sI[A-Za-z0-9+/]{36}")
+SECRET_MARKS = (b"U2VjcmV0", b"NlY3Jld", b"TZWNyZX", b"H4sI")
 """The word Secret in base64, which has three forms by where it begins; and anything compressed."""
 LONG_BASE64 = re.compile(r"[A-Za-z0-9+/]{120}")
 """Enough base64 for a key with something before it."""
