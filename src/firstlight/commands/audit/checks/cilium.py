@@ -259,11 +259,12 @@ def host_dns(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
             continue
         forwards = talos_facts.host_dns_for_pods(cluster)
         if forwards.value and _asks_host(scene, cluster) and scene.knows(component, "bpf", "hostLegacyRouting"):
+            lost = "may not be" if _is_netkit(scene, component) else "are not"
             yield _finding(
                 rule,
                 component,
                 masquerade,
-                "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved",
+                f"bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside {lost} resolved",
                 Evidence(f"CoreDNS asks Talos's DNS on the host: {forwards}", forwards.place),
                 rests=(forwards,),
                 fix=talos_facts.how_to_turn_off(cluster, TalosField.HOST_DNS) + _or_legacy_routing(scene, component),

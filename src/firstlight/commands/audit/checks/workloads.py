@@ -33,6 +33,8 @@ def images_untagged(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
                     clusters=(item.cluster,),
                     subject=item.component.name,
                     evidence=tuple(Evidence(f"and {other}", item.object.at(*there)) for there, other in more),
+                    # Scaled to nothing it runs nothing until somebody wants it again.
+                    severity=Severity.NOTE if at(item.value, "spec", "replicas") == 0 else None,
                 )
     yield from _charts(rule, scene)
 
