@@ -1,5 +1,6 @@
 """Kinds of Talos documents, told by their keys, and the secrets in them."""
 
+import difflib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -48,7 +49,22 @@ _FIELDS: Mapping[tuple[str, ...], frozenset[str]] = {
     }),
 }  # fmt: skip
 """The fields of Talos 1.13, and some that it has dropped, where a mistake changes what a cluster is."""
+_DOCUMENTS = {"volume": "UserVolumeConfig", "link": "LinkConfig", "vlan": "VLANConfig", "bond": "BondConfig"}
+"""Kinds of documents by words in the fields that people write instead of them."""
 _SECRETS = {"cluster", "secrets", "trustdinfo", "certs"}
+
+
+def field_instead(steps: tuple[str, ...]) -> str:
+    """Return what to write instead of a field that Talos does not have."""
+    name = steps[-1]
+    if near := difflib.get_close_matches(name, sorted(_FIELDS.get(steps[:-1], ())), n=1, cutoff=0.8):
+        return f"Write {'.'.join((*steps[:-1], near[0]))}."
+    kind = next((kind for word, kind in _DOCUMENTS.items() if word in name.lower()), "")
+    return (
+        f"Write a document of kind {kind} beside the config."
+        if kind
+        else "Take it out: what is newer than the v1alpha1 config has a document of its own kind."
+    )
 
 
 def of(value: Any, *, is_near: bool = False) -> str:
