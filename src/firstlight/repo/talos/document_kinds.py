@@ -49,7 +49,7 @@ _FIELDS: Mapping[tuple[str, ...], frozenset[str]] = {
     }),
 }  # fmt: skip
 """The fields of Talos 1.13, and some that it has dropped, where a mistake changes what a cluster is."""
-_DOCUMENTS = {"volume": "UserVolumeConfig", "link": "LinkConfig", "vlan": "VLANConfig", "bond": "BondConfig"}
+_KINDS_BY_WORD = {"volume": "UserVolumeConfig", "link": "LinkConfig", "vlan": "VLANConfig", "bond": "BondConfig"}
 """Kinds of documents by words in the fields that people write instead of them."""
 _SECRETS = {"cluster", "secrets", "trustdinfo", "certs"}
 
@@ -59,7 +59,7 @@ def field_instead(steps: tuple[str, ...]) -> str:
     name = steps[-1]
     if near := difflib.get_close_matches(name, sorted(_FIELDS.get(steps[:-1], ())), n=1, cutoff=0.8):
         return f"Write {'.'.join((*steps[:-1], near[0]))}."
-    kind = next((kind for word, kind in _DOCUMENTS.items() if word in name.lower()), "")
+    kind = next((kind for word, kind in _KINDS_BY_WORD.items() if word in name.lower()), "")
     return (
         f"Write a document of kind {kind} beside the config."
         if kind
