@@ -255,5 +255,5 @@ def unknown_fields(configs: Iterable[ConfigDocument]) -> Iterable[Diagnostic]:
             continue
         for steps in document_kinds.unknown_fields(mapping(config.value)):
             message = f"Talos has no field {config.shown('.'.join(map(str, steps)))}, and refuses a config with it"
-            fix = document_kinds.field_instead(steps)
+            fix = document_kinds.field_instead(tuple(map(str, steps)))
             yield Diagnostic.warning("talos-field-unknown", message, at=config.place(*steps), fix=fix)
