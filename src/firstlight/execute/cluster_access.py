@@ -28,9 +28,10 @@ def talosctl_program(world: World) -> talosctl.Talosctl:
     Raises:
         errors.ToolError: It is not there.
     """
-    if world.programs.talosctl is None:
+    program = world.programs.talosctl_for(world.cluster)
+    if program is None:
         raise errors.ToolError("talosctl is needed for machines", hint="firstlight tools install talosctl")
-    return talosctl.Talosctl(world.programs.talosctl)
+    return talosctl.Talosctl(program)
 
 
 async def secrets(world: World) -> Secret:
@@ -67,8 +68,9 @@ async def ensure(world: World) -> MachineAccess:
                     "talosconfig", cluster=world.cluster.name, endpoint=_endpoint(world), secrets=bundle
                 )
                 world.talosconfig = with_endpoints(made, control_plane_addresses(world))
-    assert world.programs.talosctl is not None
-    return MachineAccess(program=world.programs.talosctl, talosconfig=world.talosconfig, reach=world.reach)
+    program = world.programs.talosctl_for(world.cluster)
+    assert program is not None
+    return MachineAccess(program=program, talosconfig=world.talosconfig, reach=world.reach)
 
 
 def authority(bundle: Secret) -> bytes:

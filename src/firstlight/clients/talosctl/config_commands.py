@@ -155,7 +155,7 @@ class ConfigCommands(TalosctlProgram):
         Args:
             target: The machine.
             config: The whole config.
-            mode: When it takes effect; ``auto`` reboots only if it must.
+            mode: When it takes effect; ``auto`` reboots only if it must, and from Talos 1.14 on not at all.
             dry_run: Only say what would happen.
             try_timeout: Seconds after which the config is taken back in mode ``try``.
             fingerprints: Those of the certificates that a machine in maintenance mode may show, from its console.
@@ -189,7 +189,7 @@ class ConfigCommands(TalosctlProgram):
 def _applied(done: TalosctlAnswer, *, is_dry_run: bool) -> machine_config.AppliedConfig | None:
     """What a machine says that it did, or None for a dry run without a difference, or the words that there is none.
 
-    It says so in words only; those of Talos 1.12 and 1.13 are the same.
+    It says so in words only; those of Talos 1.12 to 1.14 are the same, but 1.14 never says that it reboots.
     """
     warnings, said = _warnings(done.stderr)
     effect: machine_config.Effect = "unknown"
