@@ -99,7 +99,9 @@ def repo(place: Ground, root: Path, *, patches: Mapping[str, str] = {}) -> Platf
     for number, text in enumerate([tests_machines.BARE, tests_machines.INLINE, tests_machines.GRACE]):
         (root / f"planes-{number}.yaml").write_text(text)
     lines = ["apiVersion: firstlight.dev/v1alpha1", "kind: Platform", "metadata: {name: lab}", "gitops: {engine: flux}"]
-    lines += ["clusters:", "  lab:", f"    network: {{endpoint: {place.api!r}}}"]
+    # As the configs of the machines were made: by fields, which newer ones take as they are.
+    lines += ["clusters:", "  lab:", "    talos: v1.13.0", "    kubernetes: v1.36.0"]
+    lines += [f"    network: {{endpoint: {place.api!r}}}"]
     lines += [
         "    talosSecrets: env:UNUSED",
         "    controlPlane: {patches: [planes-0.yaml, planes-1.yaml, planes-2.yaml]}",

@@ -95,7 +95,7 @@ class Bench:
         is_plane = machine.role is MachineRole.CONTROL_PLANE
         texts = [hostname, *(self.patches if is_plane else ()), *patches]
         made = MachineDraft(
-            machine=machine, cluster="lab", endpoint=ENDPOINT,
+            machine=machine, cluster="lab", endpoint=ENDPOINT, talos="v1.13.0",
             patches=tuple(DraftPatch(place=PLACE, text=Secret(each)) for each in texts),
             inline=self.inline if is_plane else {},
         )  # fmt: skip
