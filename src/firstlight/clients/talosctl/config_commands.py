@@ -96,7 +96,12 @@ class ConfigCommands(TalosctlProgram):
             "additional-sans": ",".join(additional_sans),
         }
         options += [f"--{name}={value}" for name, value in given.items() if value]
-        options += [SecretArgument("--config-patch=@", patch, f"patch {n}") for n, patch in enumerate(patches, 1)]
+        # talosctl makes the configs of both kinds, whatever is asked for: a patch that takes a taint of control planes
+        # away does not fit that of a worker.
+        option = {"controlplane": "--config-patch-control-plane=@", "worker": "--config-patch-worker=@"}.get(
+            kind, "--config-patch=@"
+        )
+        options += [SecretArgument(option, patch, f"patch {n}") for n, patch in enumerate(patches, 1)]
         done = await self._offline(["gen", "config"], options=options, operands=[cluster, endpoint], timeout=timeout)
         return Secret(done.stdout)
 
