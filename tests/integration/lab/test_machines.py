@@ -234,7 +234,7 @@ class TestConfigs:
 
         await cluster.talos.apply_config(cluster.at("worker-1"), wanted)
 
-        assert any("no network" in line for line in await cluster.talos.dmesg(cluster.at("worker-1")))
+        assert any("invalid Prefix" in line for line in await cluster.talos.dmesg(cluster.at("worker-1")))
         await cluster.talos.apply_config(cluster.at("worker-1"), config)
 
 
