@@ -100,7 +100,7 @@ async def reboot_and_upgrade(one: machines.Cluster, client: kube.Client, *, drai
     await until(rebooted, "the node to be back")
 
     image = "example.org/installer:v1.14.2"
-    await one.talos.upgrade(one.at("worker-1"), image, drain=drain, wait=drain, timeout=60)
+    await one.talos.upgrade(one.at("worker-1"), image, drain=drain, wait=drain, timeout=120)
 
     async def upgraded() -> bool:
         node = await client.get("v1", "Node", "worker-1")
