@@ -1,5 +1,6 @@
 """Labs of virtual Talos machines for tests, and the real talosctl to drive them."""
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -188,8 +189,14 @@ async def cluster(
     machine_programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Cluster]:
     """Three control planes and a worker that the real talosctl has made a cluster of, with a CNI: all is healthy."""
-    home = tmp_path_factory.mktemp("labs") / "machines"
-    one = await make(machine_programs, home, machines=3, workers=1, settings=FAST)
+    async with healthy(machine_programs, tmp_path_factory.mktemp("labs") / "machines") as one:
+        yield one
+
+
+@contextlib.asynccontextmanager
+async def healthy(programs: Mapping[str, Path], home: Path, **version: str) -> AsyncIterator[Cluster]:
+    """Such a cluster, on machines of a version."""
+    one = await make(programs, home, machines=3, workers=1, settings=FAST, **version)
     await one.apply("cp-1", "cp-2", "cp-3", "worker-1", patches=[BARE, INLINE, GRACE])
     await one.bootstrap()
     async with kube.Client(kube.load(one.lab.kubeconfig)) as client:

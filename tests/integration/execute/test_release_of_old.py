@@ -111,7 +111,8 @@ async def _nothing_comes_back(bench: Bench, *, lists: str, url: str) -> None:
         hostname = f"apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {machine.name}\nauto: off\n"
         texts = (hostname, machines.BARE, lists, OLD)
         return MachineDraft(
-            machine=machine, talos="v1.12.1", cluster="lab", endpoint=bench.lab.api, passing=frozenset({url}),
+            machine=machine, cluster="lab", endpoint=bench.lab.api, passing=frozenset({url}),
+            talos="v1.12.1", kubernetes="v1.36.0",
             patches=tuple(DraftPatch(place=PLACE, text=Secret(each)) for each in texts),
             inline={MANIFEST: Secret("kind: ConfigMap\n")},
         )  # fmt: skip
