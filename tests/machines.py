@@ -43,6 +43,8 @@ cluster:
 
 KUBERNETES = "1.36.0"
 """The version in the configs: not the lab's own, so that the skew is said."""
+IMAGE = "example.org/installer:v1.13.0"
+"""In the configs, too: what is on a medium is installed, whatever they say."""
 OLD = "v1.13"
 """The contract of configs whose settings of Kubernetes are fields; newer machines take them as they are."""
 NEW = "v1.14"
@@ -88,7 +90,7 @@ class Cluster:
         texts = [hostname, *patches] if kind == "controlplane" else [hostname]
         return await talosctl.Talosctl(self.program).gen_config(
             kind, cluster="lab", endpoint=self.api, secrets=self.secrets,
-            kubernetes_version=KUBERNETES, talos_version=self.contract,
+            kubernetes_version=KUBERNETES, talos_version=self.contract, install_image=IMAGE,
             patches=[Secret(text.encode()) for text in texts],
         )  # fmt: skip
 

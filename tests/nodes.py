@@ -110,7 +110,10 @@ def repo(place: Ground, root: Path, *, patches: Mapping[str, str] = {}) -> Platf
     for name, address in place.machines.items():
         role = "worker" if name.startswith("worker") else "controlplane"
         (root / f"{name}.yaml").write_text(patches.get(name, "machine: {}\n"))
-        lines.append(f"      - {{name: {name}, address: {address}, role: {role}, patches: [{name}.yaml]}}")
+        image = tests_machines.IMAGE
+        lines.append(
+            f"      - {{name: {name}, address: {address}, role: {role}, image: {image!r}, patches: [{name}.yaml]}}"
+        )
     (root / "firstlight.yaml").write_text("\n".join(lines) + "\n")
     return platform_reader.read(root)
 
