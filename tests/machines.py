@@ -1,5 +1,6 @@
 """Labs of virtual Talos machines for tests, and the real talosctl to drive them."""
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -40,6 +41,16 @@ cluster:
 """
 
 
+KUBERNETES = "1.36.0"
+"""The version in the configs: not the lab's own, so that the skew is said."""
+IMAGE = "example.org/installer:v1.13.0"
+"""In the configs, too: what is on a medium is installed, whatever they say."""
+OLD = "v1.13"
+"""The contract of configs whose settings of Kubernetes are fields; newer machines take them as they are."""
+NEW = "v1.14"
+"""The contract of configs whose settings of Kubernetes are documents."""
+
+
 @dataclasses.dataclass
 class Cluster:
     """Machines, the secrets of the cluster that they are to become, and the ways to talk to them."""
@@ -51,6 +62,7 @@ class Cluster:
     loopbacks: Mapping[str, str]
     declared: Mapping[str, str]
     api: str
+    contract: str = OLD
 
     @property
     def talos(self) -> talosctl.Talosctl:
@@ -78,6 +90,7 @@ class Cluster:
         texts = [hostname, *patches] if kind == "controlplane" else [hostname]
         return await talosctl.Talosctl(self.program).gen_config(
             kind, cluster="lab", endpoint=self.api, secrets=self.secrets,
+            kubernetes_version=KUBERNETES, talos_version=self.contract, install_image=IMAGE,
             patches=[Secret(text.encode()) for text in texts],
         )  # fmt: skip
 
@@ -132,20 +145,31 @@ FAST = msgspec.structs.replace(labs.FAST, talos=machine_settings.TalosBehaviour(
 
 
 async def make(
-    programs: Mapping[str, Path], home: Path, *, machines: int, workers: int, settings: lab_settings.LabSettings
+    programs: Mapping[str, Path],
+    home: Path,
+    *,
+    machines: int,
+    workers: int,
+    settings: lab_settings.LabSettings,
+    talos: str = "",
+    talosctl_name: str = "talosctl",
+    contract: str = OLD,
 ) -> Cluster:
-    """A lab of bare machines."""
+    """A lab of bare machines, with a version of Talos on their media, and the talosctl that drives them."""
     one = running_lab.Lab(lab_directory.LabDirectory(home))
     wanted = lab_settings.with_machines(settings, control_planes=machines, workers=workers)
+    if talos:
+        media = tuple(msgspec.structs.replace(each, talos=talos) for each in wanted.machines)
+        wanted = msgspec.structs.replace(wanted, machines=media)
     await one.up(programs, settings=wanted, owner=os.getpid())
     status = await one.status()
-    client = talosctl.Talosctl(programs["talosctl"])
+    client = talosctl.Talosctl(programs[talosctl_name])
     secrets = await client.gen_secrets()
     api = f"https://{status.loopback}:6443"
     talosconfig = await client.gen_config("talosconfig", cluster="lab", endpoint=api, secrets=secrets)
     loopbacks = {each.name: each.endpoint.partition(":")[0] for each in status.machines}
     declared = {each.name: each.address for each in status.machines}
-    return Cluster(one, programs["talosctl"], secrets, talosconfig, loopbacks, declared, api)
+    return Cluster(one, programs[talosctl_name], secrets, talosconfig, loopbacks, declared, api, contract)
 
 
 async def another(one: Cluster) -> Cluster:
@@ -159,7 +183,7 @@ async def another(one: Cluster) -> Cluster:
 @pytest_asyncio.fixture(scope="session")
 async def machine_programs(programs: dict[str, Path]) -> dict[str, Path]:
     """What a lab of machines needs besides."""
-    return programs | await install.ensure(["lab-machine", "talosctl"])
+    return programs | await install.ensure(["lab-machine", "talosctl", "talosctl-1-13"])
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -167,8 +191,14 @@ async def cluster(
     machine_programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Cluster]:
     """Three control planes and a worker that the real talosctl has made a cluster of, with a CNI: all is healthy."""
-    home = tmp_path_factory.mktemp("labs") / "machines"
-    one = await make(machine_programs, home, machines=3, workers=1, settings=FAST)
+    async with healthy(machine_programs, tmp_path_factory.mktemp("labs") / "machines") as one:
+        yield one
+
+
+@contextlib.asynccontextmanager
+async def healthy(programs: Mapping[str, Path], home: Path, **version: str) -> AsyncIterator[Cluster]:
+    """Such a cluster, on machines of a version."""
+    one = await make(programs, home, machines=3, workers=1, settings=FAST, **version)
     await one.apply("cp-1", "cp-2", "cp-3", "worker-1", patches=[BARE, INLINE, GRACE])
     await one.bootstrap()
     async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
@@ -186,9 +216,16 @@ async def fresh_machines(machine_programs: dict[str, Path], tmp_path: Path) -> A
     made: list[Cluster] = []
 
     async def one(
-        *, machines: int = 1, workers: int = 0, settings: lab_settings.LabSettings = FAST, name: str = "fresh"
+        *,
+        machines: int = 1,
+        workers: int = 0,
+        settings: lab_settings.LabSettings = FAST,
+        name: str = "fresh",
+        **version: str,
     ) -> Cluster:
-        cluster = await make(machine_programs, tmp_path / name, machines=machines, workers=workers, settings=settings)
+        cluster = await make(
+            machine_programs, tmp_path / name, machines=machines, workers=workers, settings=settings, **version
+        )
         made.append(cluster)
         return cluster
 

@@ -99,7 +99,9 @@ def repo(place: Ground, root: Path, *, patches: Mapping[str, str] = {}) -> Platf
     for number, text in enumerate([tests_machines.BARE, tests_machines.INLINE, tests_machines.GRACE]):
         (root / f"planes-{number}.yaml").write_text(text)
     lines = ["apiVersion: firstlight.dev/v1alpha1", "kind: Platform", "metadata: {name: lab}", "gitops: {engine: flux}"]
-    lines += ["clusters:", "  lab:", f"    network: {{endpoint: {place.api!r}}}"]
+    # As the configs of the machines were made: by fields, which newer ones take as they are.
+    lines += ["clusters:", "  lab:", "    talos: v1.13.0", "    kubernetes: v1.36.0"]
+    lines += [f"    network: {{endpoint: {place.api!r}}}"]
     lines += [
         "    talosSecrets: env:UNUSED",
         "    controlPlane: {patches: [planes-0.yaml, planes-1.yaml, planes-2.yaml]}",
@@ -108,7 +110,10 @@ def repo(place: Ground, root: Path, *, patches: Mapping[str, str] = {}) -> Platf
     for name, address in place.machines.items():
         role = "worker" if name.startswith("worker") else "controlplane"
         (root / f"{name}.yaml").write_text(patches.get(name, "machine: {}\n"))
-        lines.append(f"      - {{name: {name}, address: {address}, role: {role}, patches: [{name}.yaml]}}")
+        image = tests_machines.IMAGE
+        lines.append(
+            f"      - {{name: {name}, address: {address}, role: {role}, image: {image!r}, patches: [{name}.yaml]}}"
+        )
     (root / "firstlight.yaml").write_text("\n".join(lines) + "\n")
     return platform_reader.read(root)
 

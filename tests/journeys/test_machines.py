@@ -99,24 +99,24 @@ async def reboot_and_upgrade(one: machines.Cluster, client: kube.Client, *, drai
     await until(lambda: is_ready(client, "worker-1", "False"), "the node to say goodbye")
     await until(rebooted, "the node to be back")
 
-    image = "example.org/installer:v1.13.1"
-    await one.talos.upgrade(one.at("worker-1"), image, drain=drain, wait=drain, timeout=60)
+    image = "example.org/installer:v1.14.2"
+    await one.talos.upgrade(one.at("worker-1"), image, drain=drain, wait=drain, timeout=120)
 
     async def upgraded() -> bool:
         node = await client.get("v1", "Node", "worker-1")
         assert drain is False or "unschedulable" not in node["spec"]
-        return bool(node["status"]["nodeInfo"]["osImage"] == "Talos (v1.13.1)") and condition(node, "Ready") == "True"
+        return bool(node["status"]["nodeInfo"]["osImage"] == "Talos (v1.14.2)") and condition(node, "Ready") == "True"
 
     # Who drains waits until all is over.
     await until(upgraded, "the new version", timeout=0.1 if drain else 60)
-    assert (await one.talos.version(one.here("worker-1"))).tag == "v1.13.1"
+    assert (await one.talos.version(one.here("worker-1"))).tag == "v1.14.2"
 
 
 async def reset_and_remove(one: machines.Cluster, client: kube.Client) -> None:
     """It leaves the cluster, and joins it again."""
     await one.talos.reset(one.here("worker-1"), reboot=True, system_labels=["STATE", "EPHEMERAL"], timeout=60)
 
-    assert (await one.stranger.version(one.here("worker-1"))).tag == "v1.13.1", "what is installed stays"
+    assert (await one.stranger.version(one.here("worker-1"))).tag == "v1.14.2", "what is installed stays"
     await until(lambda: is_ready(client, "worker-1", "False"), "the node to say goodbye")
     assert (await client.get("v1", "Node", "worker-1"))["spec"]["unschedulable"] is True
     await client.delete("v1", "Node", "worker-1")

@@ -14,8 +14,9 @@ from firstlight.model.platform import Platform
 from firstlight.model.secret import Secret
 from firstlight.render.component_renderer import Renderer
 from firstlight.secrets import secret_resolver
+from firstlight.tools import talosctl_choice
 
-NEEDED = ("talosctl", "helm", "kustomize", "sops")
+NEEDED = ("helm", "kustomize", "sops")
 
 
 async def user_means(
@@ -38,13 +39,16 @@ async def user_means(
         kubeconfig: The way to a cluster of which the repo has no machines.
     """
     state = state_files.directory_of(platform.root)
-    programs = await install_tools.ensure(NEEDED)
+    lines = {each.name: talosctl_choice.name_for(each.talos) for each in platform.clusters}
+    names = sorted({*lines.values()} or {talosctl_choice.PROGRAM})
+    programs = await install_tools.ensure((*names, *NEEDED))
+    newest = programs[names[0]]
     omnictl = await _omnictl() if any(each.omni_template for each in platform.clusters) else None
     git, op = program_path.find("git"), program_path.find("op")
     resolver = secret_resolver.SecretResolver(platform.root, sops=programs["sops"], op=Path(op) if op else None)
 
     making = talos_secrets.TalosSecretsMaker(
-        talosctl=programs["talosctl"], sops=programs["sops"], git=Path(git) if git else None,
+        talosctl=newest, sops=programs["sops"], git=Path(git) if git else None,
         state=state, keep=keep,
     )  # fmt: skip
 
@@ -53,7 +57,11 @@ async def user_means(
 
     return Means(
         programs=RunPrograms(
-            talosctl=programs["talosctl"], helm=programs["helm"], omnictl=omnictl, sops=programs["sops"]
+            talosctl=newest,
+            talosctl_of={cluster: programs[line] for cluster, line in lines.items()},
+            helm=programs["helm"],
+            omnictl=omnictl,
+            sops=programs["sops"],
         ),
         state=state,
         open_renderer=open_renderer,

@@ -28,9 +28,10 @@ def talosctl_program(world: World) -> talosctl.Talosctl:
     Raises:
         errors.ToolError: It is not there.
     """
-    if world.programs.talosctl is None:
+    program = world.programs.talosctl_for(world.cluster)
+    if program is None:
         raise errors.ToolError("talosctl is needed for machines", hint="firstlight tools install talosctl")
-    return talosctl.Talosctl(world.programs.talosctl)
+    return talosctl.Talosctl(program)
 
 
 async def secrets(world: World) -> Secret:
@@ -67,8 +68,9 @@ async def ensure(world: World) -> MachineAccess:
                     "talosconfig", cluster=world.cluster.name, endpoint=_endpoint(world), secrets=bundle
                 )
                 world.talosconfig = with_endpoints(made, control_plane_addresses(world))
-    assert world.programs.talosctl is not None
-    return MachineAccess(program=world.programs.talosctl, talosconfig=world.talosconfig, reach=world.reach)
+    program = world.programs.talosctl_for(world.cluster)
+    assert program is not None
+    return MachineAccess(program=program, talosconfig=world.talosconfig, reach=world.reach)
 
 
 def authority(bundle: Secret) -> bytes:
@@ -87,10 +89,15 @@ def config_authority(config: Secret) -> bytes:
     Raises:
         errors.Refused: There is none.
     """
-    for value in _documents(config):
-        if isinstance(value, Mapping) and "cluster" in value:
-            return _pem(_mapping(_mapping(value.get("cluster")).get("ca")).get("crt"), "cluster.ca.crt")
-    raise errors.Refused("the machine config has no cluster.ca.crt")
+    documents = [_mapping(each) for each in _documents(config)]
+    for each in documents:
+        if each.get("kind") == "KubeAPIServerCAConfig":  # of Talos 1.14: text, where the field before is base64
+            issuing = str(_mapping(each.get("issuingCA")).get("cert") or "").encode()
+            return _pem(base64.b64encode(issuing), "KubeAPIServerCAConfig.issuingCA.cert")
+    for each in documents:
+        if "ca" in _mapping(each.get("cluster")):
+            return _pem(_mapping(_mapping(each["cluster"])["ca"]).get("crt"), "cluster.ca.crt")
+    raise errors.Refused("the machine config has no authority of Kubernetes: cluster.ca.crt or KubeAPIServerCAConfig")
 
 
 def with_endpoints(talosconfig: Secret, endpoints: Sequence[str]) -> Secret:
@@ -131,7 +138,7 @@ def _documents(secret: Secret) -> list[Any]:
 
 def _pem(text: object, field: str) -> bytes:
     try:
-        decoded = base64.b64decode(str(text or ""), validate=True)
+        decoded = base64.b64decode(text if isinstance(text, bytes) else str(text or ""), validate=True)
     except (binascii.Error, ValueError):
         decoded = b""
     if b"BEGIN CERTIFICATE" not in decoded:

@@ -28,9 +28,16 @@ class RunPrograms:
     """Where the programs are that a run calls; None for one that it does not need."""
 
     talosctl: Path | None = None
+    """For machines of all clusters that have none of their own."""
+    talosctl_of: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    """By the name of the cluster: a cluster may run an older Talos than the others."""
     helm: Path | None = None
     omnictl: Path | None = None
     sops: Path | None = None
+
+    def talosctl_for(self, cluster: Cluster) -> Path | None:
+        """Return the talosctl that fits the machines of a cluster."""
+        return self.talosctl_of.get(cluster.name, self.talosctl)
 
 
 @dataclasses.dataclass

@@ -8,7 +8,8 @@ from firstlight.model.cluster import Machine
 from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 
-ApplyMode = Literal["auto", "no-reboot", "reboot", "staged", "try"]
+ApplyMode = Literal["auto", "no-reboot", "staged", "try"]
+"""Without ``reboot``: talosctl 1.14 does not have it any more."""
 Effect = Literal["at-once", "reboot", "staged", "tried", "unknown"]
 Kind = Literal["controlplane", "worker", "talosconfig"]
 """What can be generated from a cluster's secrets."""

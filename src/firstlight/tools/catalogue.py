@@ -93,6 +93,7 @@ class CatalogueTool:
     version: str
     used_by: tuple[str, ...]
     needs: str = ""
+    file: str = ""
     assets: bool = False
     ask: tuple[str, ...] = ()
     answer: str = ""
@@ -104,6 +105,11 @@ class CatalogueTool:
     def variable(self) -> str:
         """The environment variable with which a user gives a path."""
         return "FIRSTLIGHT_" + self.name.upper().replace("-", "_")
+
+    @property
+    def file_name(self) -> str:
+        """What the file is called."""
+        return self.file or self.name
 
     @property
     def requirement(self) -> tool_version.VersionRequirement | None:

@@ -91,7 +91,7 @@ def _candidates(tool: catalogue.CatalogueTool, shop: workshop.Workshop) -> Itera
     if assets and tool.assets:
         yield Path(assets).absolute() / tool.name, FoundWhere.ASSETS
     if tool.kind is not catalogue.ToolKind.COMPONENT:
-        on_path = program_path.find(tool.name, shop.environ)
+        on_path = program_path.find(tool.file_name, shop.environ)
         if on_path:
             yield Path(on_path), FoundWhere.PATH
 

@@ -59,6 +59,7 @@ async def test_secrets_configs_patches_and_their_validation(
         endpoint=ENDPOINT,
         secrets=secrets,
         kubernetes_version="1.35.0",
+        talos_version="v1.13",
         additional_sans=["k8s.example.org"],
         patches=[labels, disk],
     )
@@ -93,14 +94,17 @@ async def test_a_wrong_config_is_explained_without_its_secrets(offline: Talosctl
     token = yaml.safe_load(secrets.reveal())["trustdinfo"]["token"]
 
     mistyped = await offline.validate(Secret(text.replace("    token: ", "    tokn: ")))
-    no_disk = await offline.validate(Secret(text.replace("disk: /dev/sda", "disk: ''")))
+    mixed = await offline.validate(
+        await offline.patch_config(config, [Secret("cluster: {network: {cni: {name: none}}}\n")])
+    )
     no_yaml = await offline.validate(Secret("a: ["))
     nothing = await offline.validate(Secret(""))
 
     (problem,) = mistyped.problems
     assert f"tokn: {MASK}" in problem
     assert token not in problem
-    assert no_disk.problems == ("either install disk or diskSelector should be defined",)
+    assert len(mixed.problems) == 2
+    assert all("remove it" in each for each in mixed.problems), "a field beside the document that replaces it"
     assert not no_yaml.is_valid
     assert not nothing.is_valid
 

@@ -95,7 +95,7 @@ class Bench:
         is_plane = machine.role is MachineRole.CONTROL_PLANE
         texts = [hostname, *(self.patches if is_plane else ()), *patches]
         made = MachineDraft(
-            machine=machine, cluster="lab", endpoint=ENDPOINT,
+            machine=machine, cluster="lab", endpoint=ENDPOINT, talos="v1.13.0",
             patches=tuple(DraftPatch(place=PLACE, text=Secret(each)) for each in texts),
             inline=self.inline if is_plane else {},
         )  # fmt: skip
@@ -115,9 +115,12 @@ def _dedent(text: str) -> str:
 
 @pytest_asyncio.fixture(scope="module")
 async def bench(machine_programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
-    """Four bare machines."""
+    """Four bare machines of Talos 1.13, which reboots where a config needs it, and its talosctl."""
     home = tmp_path_factory.mktemp("labs") / "bench"
-    lab = await tests_machines.make(machine_programs, home, machines=3, workers=1, settings=tests_machines.FAST)
+    lab = await tests_machines.make(
+        machine_programs, home, machines=3, workers=1, settings=tests_machines.FAST,
+        talos="v1.13.0", talosctl_name="talosctl-1-13",
+    )  # fmt: skip
     yield Bench(lab, tmp_path_factory.mktemp("state"))
     await lab.lab.down()
     assert procfs.processes_of(lab.lab.home.path) == ()

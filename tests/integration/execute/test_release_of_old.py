@@ -112,6 +112,7 @@ async def _nothing_comes_back(bench: Bench, *, lists: str, url: str) -> None:
         texts = (hostname, machines.BARE, lists, OLD)
         return MachineDraft(
             machine=machine, cluster="lab", endpoint=bench.lab.api, passing=frozenset({url}),
+            talos="v1.12.1", kubernetes="v1.36.0", install_image=machines.IMAGE,
             patches=tuple(DraftPatch(place=PLACE, text=Secret(each)) for each in texts),
             inline={MANIFEST: Secret("kind: ConfigMap\n")},
         )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from tests import go
 
-LIGHT = ["disk", "discovery", "events", "journal", "services", "pki", "trustd", "apid"]
+LIGHT = ["behaviour", "disk", "discovery", "events", "journal", "services", "pki", "trustd", "apid"]
 
 
 @pytest.mark.parametrize("packages", [LIGHT, ["etcd"], ["manifests"], ["resources"]], ids=lambda each: each[0])

@@ -18,10 +18,6 @@ func MachinedServer(logger *log.Logger, options ...grpc.ServerOption) *grpc.Serv
 	roles := &authz.Injector{Mode: authz.MetadataOnly}
 	rules := &authz.Authorizer{Rules: Rules(), FallbackRoles: role.MakeSet(role.Admin)}
 
-	if logger != nil {
-		rules.Logger = logger.Printf
-	}
-
 	defaults := append(serving.Options(logger, roles, rules),
 		grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize),
 		grpc.InitialWindowSize(streamWindow),

@@ -20,7 +20,7 @@ var (
 	etcdBackups    = role.MakeSet(role.Admin, role.Operator, role.EtcdBackup)
 )
 
-// rules are those of Talos 1.13. Methods that are not here are for administrators.
+// rules are those of Talos 1.14. Methods that are not here are for administrators.
 var rules = []struct {
 	service string
 	callers role.Set
@@ -30,7 +30,7 @@ var rules = []struct {
 
 	// What a single resource allows is decided by the service itself.
 	{"cosi.resource.State", readers, []string{"Get", "List", "Watch"}},
-	{"cosi.resource.State", admins, []string{"Create", "Destroy", "Update"}},
+	{"cosi.resource.State", admins, []string{"Create", "Destroy", "Teardown", "TeardownAndDestroy", "Update"}},
 
 	{"inspect.InspectService", readers, []string{"ControllerRuntimeDependencies"}},
 
@@ -41,7 +41,9 @@ var rules = []struct {
 	{"machine.ImageService", operators, []string{"Pull"}},
 	{"machine.ImageService", admins, []string{"Import", "Remove"}},
 
+	{"machine.LVMService", maintainers, []string{"LogicalVolumeRemove", "PhysicalVolumeRemove", "VolumeGroupRemove"}},
 	{"machine.LifecycleService", admins, []string{"Install", "Upgrade"}},
+	{"machine.MDService", maintainers, []string{"Destroy"}},
 
 	{"machine.MachineService", readers, []string{
 		"CPUFreqStats", "CPUInfo", "Containers", "DiskStats", "DiskUsage", "Dmesg", "Events", "Hostname", "ImageList",

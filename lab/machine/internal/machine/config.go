@@ -8,10 +8,10 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
-	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
+	"firstlight.dev/lab/machine/internal/behaviour"
 	"firstlight.dev/lab/machine/internal/pki"
 )
 
@@ -22,7 +22,7 @@ func (m *Machine) storedConfig() (config.Provider, error) {
 		return nil, err
 	}
 
-	cfg, err := configloader.NewFromBytes(data)
+	cfg, err := m.Does().Load(data)
 	if err != nil {
 		return nil, fmt.Errorf("the config on the disk: %w", err)
 	}
@@ -33,6 +33,9 @@ func (m *Machine) storedConfig() (config.Provider, error) {
 
 	return cfg, nil
 }
+
+// Does is what the version of Talos does that runs.
+func (m *Machine) Does() behaviour.Behaviour { return behaviour.Of(m.Version) }
 
 // IsInstalled says whether Talos is on a disk.
 func (m *Machine) IsInstalled() bool {
@@ -105,6 +108,11 @@ func (m *Machine) use(cfg config.Provider) error {
 
 	m.Wake()
 
+	// A machine that runs from its medium installs itself as soon as there is a disk for it.
+	if before != nil && !m.IsInstalled() && !m.runsUninstalled(cfg) {
+		m.install(cfg)
+	}
+
 	return nil
 }
 
@@ -140,8 +148,13 @@ func (m *Machine) KeepTried() {
 
 // NeedsReboot says why a config cannot be activated while the machine runs; nil if it can.
 //
-// Everything below .cluster and most of .machine can. What is left when both configs are made equal there cannot.
+// Everything below .cluster and most of .machine can. What is left when both configs are made equal there cannot. Since
+// Talos 1.14 nobody asks: what cannot be activated waits for the next reboot.
 func (m *Machine) NeedsReboot(wanted config.Provider) error {
+	if !m.Does().AppliesByReboot {
+		return nil
+	}
+
 	active := m.Config()
 	if active == nil || active.RawV1Alpha1() == nil {
 		return errors.New("no current config")

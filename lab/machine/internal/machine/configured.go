@@ -185,7 +185,12 @@ func (m *Machine) affiliates() []discovery.Affiliate {
 }
 
 func clusterHash(cfg config.Provider) string {
-	return discovery.Cluster(cfg.Cluster().ID(), cfg.Cluster().Secret())
+	identity := cfg.DiscoveryIdentityConfig()
+	if identity == nil {
+		return discovery.Cluster("", "")
+	}
+
+	return discovery.Cluster(identity.ClusterID(), identity.ClusterSecret())
 }
 
 func writeUnlessSame(path string, data []byte) error {

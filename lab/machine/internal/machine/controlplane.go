@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"sort"
 
-	"github.com/siderolabs/talos/pkg/machinery/config/config"
+	"github.com/siderolabs/talos/pkg/machinery/config"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -54,36 +54,32 @@ func (m *Machine) runsControlPlane() bool {
 
 // tellControlPlane writes what the control plane is to be, or takes it back.
 func (m *Machine) tellControlPlane(cfg config.Config) error {
-	if !m.runsControlPlane() {
+	if !m.runsControlPlane() || !resources.HasKubernetes(cfg) {
 		return disk.Remove(m.controlPlaneFile())
 	}
 
-	if err := m.writePKI(cfg.Cluster()); err != nil {
+	if err := m.writePKI(cfg); err != nil {
 		return err
 	}
 
-	cluster := cfg.Cluster()
+	named, network, server := cfg.K8sClusterConfig(), cfg.K8sNetworkConfig(), cfg.K8sAPIServerConfig()
+	manager, scheduler := cfg.K8sControllerManagerConfig(), cfg.K8sSchedulerConfig()
+
 	wanted := controlPlane{
-		ClusterName: cluster.Name(), Endpoint: cluster.Endpoint().String(), Etcd: m.Etcd().Endpoint(),
-		DNSDomain: cluster.Network().DNSDomain(),
-		PodCIDRs:  cluster.Network().PodCIDRs(), ServiceCIDRs: cluster.Network().ServiceCIDRs(),
-		CertSANs: append([]string{m.Hardware.Address, m.nodename()}, cluster.CertSANs()...),
-		APIServer: component{
-			Image: cluster.APIServer().Image(), Version: resources.ImageVersion(cluster.APIServer().Image()),
-			ExtraArgs: cluster.APIServer().ExtraArgs(),
-		},
-		ControllerManager: component{
-			Image: cluster.ControllerManager().Image(), Version: resources.ImageVersion(cluster.ControllerManager().Image()),
-			ExtraArgs: cluster.ControllerManager().ExtraArgs(),
-		},
-		Scheduler: component{
-			Image: cluster.Scheduler().Image(), Version: resources.ImageVersion(cluster.Scheduler().Image()),
-			ExtraArgs: cluster.Scheduler().ExtraArgs(),
-		},
-		AuditPolicy: cluster.APIServer().AuditPolicy(),
+		ClusterName: named.ClusterName(), Endpoint: named.ClusterEndpoint().String(), Etcd: m.Etcd().Endpoint(),
+		DNSDomain: network.DNSDomain(),
+		PodCIDRs:  resources.Prefixes(network.PodCIDRs()), ServiceCIDRs: resources.Prefixes(network.ServiceCIDRs()),
+		CertSANs:          append([]string{m.Hardware.Address, m.nodename()}, server.CertSANs()...),
+		APIServer:         as(server.Image(), server.ExtraArgs()),
+		ControllerManager: as(manager.Image(), manager.ExtraArgs()),
+		Scheduler:         as(scheduler.Image(), scheduler.ExtraArgs()),
 	}
 
-	for _, plugin := range cluster.APIServer().AdmissionControl() {
+	if policy := cfg.K8sAuditPolicyConfig(); policy != nil {
+		wanted.AuditPolicy = policy.Configuration()
+	}
+
+	for _, plugin := range cfg.K8sAdmissionControlPluginConfigs() {
 		wanted.APIServer.AdmissionPlugins = append(wanted.APIServer.AdmissionPlugins, plugin.Name())
 	}
 
@@ -92,18 +88,29 @@ func (m *Machine) tellControlPlane(cfg config.Config) error {
 	return err
 }
 
+func as(image string, extraArgs map[string][]string) component {
+	return component{Image: image, Version: resources.ImageVersion(image), ExtraArgs: extraArgs}
+}
+
 // writePKI puts the authorities of the config where the lab's control plane reads them, keys first.
-func (m *Machine) writePKI(cluster config.ClusterConfig) error {
+func (m *Machine) writePKI(cfg config.Config) error {
 	folder := filepath.Join(m.Home, "pki")
 
+	accounts, server, aggregator := cfg.K8sServiceAccountConfig(), cfg.K8sAPIServerCAConfig(), cfg.K8sAggregatorCAConfig()
+	etcd := cfg.Cluster().Etcd().CA()
+
+	if accounts == nil || server == nil || server.IssuingCA() == nil || aggregator == nil || etcd == nil {
+		return errors.New("the config lacks an authority of the cluster or the key of the service accounts")
+	}
+
 	files := map[string][]byte{
-		"service-accounts.key": cluster.ServiceAccount().Key,
-		"ca.key":               cluster.IssuingCA().Key,
-		"etcd-ca.key":          cluster.Etcd().CA().Key,
-		"front-proxy-ca.key":   cluster.AggregatorCA().Key,
-		"ca.crt":               cluster.IssuingCA().Crt,
-		"etcd-ca.crt":          cluster.Etcd().CA().Crt,
-		"front-proxy-ca.crt":   cluster.AggregatorCA().Crt,
+		"service-accounts.key": accounts.IssuingKey().Key,
+		"ca.key":               server.IssuingCA().Key,
+		"etcd-ca.key":          etcd.Key,
+		"front-proxy-ca.key":   aggregator.IssuingCA().Key,
+		"ca.crt":               server.IssuingCA().Crt,
+		"etcd-ca.crt":          etcd.Crt,
+		"front-proxy-ca.crt":   aggregator.IssuingCA().Crt,
 	}
 
 	names := make([]string, 0, len(files))

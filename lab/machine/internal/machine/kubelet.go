@@ -112,13 +112,14 @@ func (m *Machine) tellKubelet(cfg config.Provider) error {
 		delete(registration.Annotations, key)
 	}
 
-	if m.nodename() == "" || cfg.Machine().Kubelet().SkipNodeRegistration() {
+	node, kubelet := cfg.K8sNodeConfig(), cfg.K8sKubeletConfig()
+	if m.nodename() == "" || node == nil || kubelet == nil || node.SkipNodeRegistration() {
 		return disk.Remove(m.nodeFile())
 	}
 
 	w := wish{
 		Name: m.nodename(), Address: m.Hardware.Address, Role: resources.NodeRole(cfg), Registration: registration,
-		KubeletVersion: resources.ImageVersion(cfg.Machine().Kubelet().Image()), OSImage: "Talos (" + m.Version + ")",
+		KubeletVersion: resources.ImageVersion(kubelet.Image()), OSImage: "Talos (" + m.Version + ")",
 		CPUs: m.Hardware.CPUs, Memory: m.Hardware.Memory, Up: !m.isStopped("kubelet"), BootID: m.BootID, Cluster: clusterHash(cfg),
 		Drain: draining, Uncordon: meta.Cordoned && !draining, StaticPods: m.Resources.MirrorPods(),
 	}
@@ -212,12 +213,7 @@ func (m *Machine) restartKubelet() {
 
 // kubeletDiffers says whether the kubelet has to be restarted for a config.
 func kubeletDiffers(now, then config.Provider) bool {
-	a, b := now.RawV1Alpha1(), then.RawV1Alpha1()
-	if a == nil || b == nil || a.MachineConfig == nil || b.MachineConfig == nil {
-		return false
-	}
-
-	return !reflect.DeepEqual(a.MachineConfig.MachineKubelet, b.MachineConfig.MachineKubelet)
+	return !reflect.DeepEqual(resources.KubeletSettings(now), resources.KubeletSettings(then))
 }
 
 func (m *Machine) isControlPlane() bool {

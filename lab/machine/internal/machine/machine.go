@@ -190,8 +190,12 @@ func (m *Machine) Run(ctx context.Context, local Dialer) (int, error) {
 
 func (m *Machine) live(ctx context.Context, cfg config.Provider, local Dialer) error {
 	if cfg != nil && !m.IsInstalled() {
-		// The installation failed, or was cut off: it is tried again.
-		m.first <- cfg
+		// The installation failed, or was cut off: it is tried again. A machine that ran without one has forgotten its
+		// config, since it had no disk to keep it.
+		if !m.runsUninstalled(cfg) {
+			m.first <- cfg
+		}
+
 		cfg = nil
 	}
 

@@ -2,11 +2,13 @@ package machine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"firstlight.dev/lab/machine/internal/disk"
+	"firstlight.dev/lab/machine/internal/resources"
 	"firstlight.dev/lab/machine/internal/services"
 )
 
@@ -57,7 +59,7 @@ func (m *Machine) maintain(ctx context.Context, local Dialer) (config.Provider, 
 				return nil, err
 			}
 
-			if meta.Installed == "" {
+			if meta.Installed == "" && !m.runsUninstalled(cfg) {
 				m.install(cfg)
 
 				continue
@@ -70,6 +72,38 @@ func (m *Machine) maintain(ctx context.Context, local Dialer) (config.Provider, 
 			return cfg, nil
 		}
 	}
+}
+
+// runsUninstalled says whether a machine that is not installed takes a config and runs from its boot medium: since Talos
+// 1.14, if the config does not say where to install, or names a disk by a document that is not there.
+func (m *Machine) runsUninstalled(cfg config.Provider) bool {
+	if !m.Does().KubernetesDocuments {
+		return false
+	}
+
+	device, err := m.Resources.InstallDisk(cfg)
+
+	return device == "" && err == nil || errors.Is(err, resources.ErrNoDisk) && cfg.UnattendedInstallConfig() != nil
+}
+
+// IsSettled says whether no installation is under way or waited for, and no reboot is due: since Talos 1.14 etcd is
+// bootstrapped only then, as it would be lost.
+func (m *Machine) IsSettled() bool {
+	if !m.Does().BootstrapAfterInstallation {
+		return true
+	}
+
+	m.mu.Lock()
+	stage := m.status.stage
+	m.mu.Unlock()
+
+	if stage != runtime.MachineStageBooting && stage != runtime.MachineStageRunning {
+		return false
+	}
+
+	cfg := m.Config()
+
+	return cfg == nil || cfg.UnattendedInstallConfig() == nil || m.IsInstalled()
 }
 
 // install puts Talos on the disk that the config names, and boots from there.

@@ -28,7 +28,7 @@ func (m *Machine) prepareManifests() {
 			}
 		},
 	}
-	m.renderer = &manifests.Renderer{State: m.Resources.State(), Changed: m.applier.Set, Log: log}
+	m.renderer = &manifests.Renderer{Does: m.Does(), State: m.Resources.State(), Changed: m.applier.Set, Log: log}
 }
 
 // manifestAccess is the way to the API, once this machine has a control plane.

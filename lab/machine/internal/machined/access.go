@@ -45,6 +45,14 @@ func (s *Server) Kubeconfig(_ *emptypb.Empty, out machineapi.MachineService_Kube
 		return err
 	}
 
+	switch cfg := s.m.Config(); {
+	case cfg.K8sAPIServerCAConfig() == nil:
+		return status.Error(codes.FailedPrecondition, "k8s API server CA config is not set")
+	case cfg.K8sClusterConfig() == nil:
+		return status.Error(codes.FailedPrecondition, "cluster name and endpoint are not configured "+
+			"(.cluster.controlPlane.endpoint or KubeClusterConfig document)")
+	}
+
 	text, err := pki.AdminKubeconfig(s.m.Config())
 	if err != nil {
 		return err

@@ -3,14 +3,12 @@ package machined
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/siderolabs/talos/pkg/grpc/middleware/authz"
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
-	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/role"
 	"google.golang.org/grpc/codes"
@@ -33,9 +31,19 @@ const (
 func (s *Server) ApplyConfiguration(
 	ctx context.Context, in *machineapi.ApplyConfigurationRequest,
 ) (*machineapi.ApplyConfigurationResponse, error) {
+	if !s.applying.TryLock() {
+		return nil, status.Error(codes.FailedPrecondition, "another apply configuration is already in progress")
+	}
+	defer s.applying.Unlock()
+
 	inMaintenance := s.m.Config() == nil
 	if !inMaintenance && !authz.GetRoles(ctx).Includes(role.Admin) {
 		return nil, authz.ErrNotAuthorized
+	}
+
+	if !inMaintenance && !s.m.Does().AppliesByReboot && in.Mode == machineapi.ApplyConfigurationRequest_REBOOT { //nolint:staticcheck
+		return nil, status.Error(codes.Unimplemented,
+			"the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead")
 	}
 
 	cfg, warnings, err := s.validate(ctx, in.GetData())
@@ -97,7 +105,7 @@ func (s *Server) ApplyConfiguration(
 }
 
 func (s *Server) validate(ctx context.Context, data []byte) (config.Provider, []string, error) {
-	cfg, err := configloader.NewFromBytes(data)
+	cfg, err := s.m.Does().Load(data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,14 +117,13 @@ func (s *Server) validate(ctx context.Context, data []byte) (config.Provider, []
 
 	mode := metal{installed: s.m.IsInstalled()}
 
-	warnings, err := cfg.Validate(mode)
-	if err != nil {
+	if err := s.m.Does().Refuse(cfg, mode.RequiresInstall(), s.m.Version); err != nil {
 		return nil, nil, err
 	}
 
-	more, err := cfg.RuntimeValidate(ctx, s.m.Resources.State(), mode)
+	warnings, err := cfg.ValidateAtRuntime(ctx, s.m.Resources.State(), mode)
 
-	return cfg, slices.Concat(warnings, more), err
+	return cfg, warnings, err
 }
 
 // resolve is the mode that a request comes to, and what the answer says of it.

@@ -24,12 +24,16 @@ const chunk = 64 << 10
 func (s *Server) Bootstrap(ctx context.Context, in *machineapi.BootstrapRequest) (*machineapi.BootstrapResponse, error) {
 	s.m.Journal.Printf("bootstrap request received")
 
-	if s.m.Config() != nil && s.m.Services.State("cri") != "Running" {
+	if s.m.Config() != nil && (s.m.Services.State("cri") != "Running" || !s.m.IsSettled()) {
 		return nil, status.Error(codes.FailedPrecondition, "bootstrap is not available yet")
 	}
 
 	if err := s.requireControlPlane("bootstrap"); err != nil {
 		return nil, err
+	}
+
+	if s.m.Config().Cluster().Etcd().CA() == nil {
+		return nil, status.Error(codes.InvalidArgument, "etcd is not configured, bootstrap is not possible")
 	}
 
 	err := s.m.Bootstrap(ctx, in.GetRecoverEtcd(), in.GetRecoverSkipHashCheck())

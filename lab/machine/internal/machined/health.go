@@ -106,7 +106,7 @@ type teller struct {
 }
 
 func (t *teller) Update(condition conditions.Condition) {
-	if line := strings.TrimSpace(fmt.Sprintf("waiting for %s", condition)); line != t.last {
+	if line := strings.TrimSpace(fmt.Sprintf("waiting for %s", conditions.StatusLine(condition))); line != t.last {
 		t.last = line
 		_ = say(t.out, line) // a caller who left ends the checks by the context
 	}

@@ -6,6 +6,7 @@ package machined
 
 import (
 	"context"
+	"sync"
 
 	cosi "github.com/cosi-project/runtime/api/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/api/cluster"
@@ -29,7 +30,8 @@ type Server struct {
 	storage.UnimplementedStorageServiceServer
 	timeapi.UnimplementedTimeServiceServer
 
-	m *machine.Machine
+	m        *machine.Machine
+	applying sync.Mutex
 }
 
 // Register adds the services of a machine to a server.

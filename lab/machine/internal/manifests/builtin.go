@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"text/template"
 
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+	"sigs.k8s.io/yaml"
+
+	"firstlight.dev/lab/machine/internal/behaviour"
 )
 
 // One file for each manifest, named after its ID.
@@ -18,8 +22,10 @@ import (
 var builtinFiles embed.FS
 
 var builtinTemplates = template.Must(template.New("").Funcs(template.FuncMap{
-	"json": asJSON,
-	"line": asLine,
+	"json":         asJSON,
+	"line":         asLine,
+	"requirements": requirements,
+	"memoryLimit":  memoryLimit,
 }).ParseFS(builtinFiles, "builtin/*.yaml"))
 
 // builtinIDs are Talos's own manifests, and when a machine has them.
@@ -48,8 +54,13 @@ type token interface {
 	Secret() string
 }
 
-func builtin(spec k8s.BootstrapManifestsConfigSpec, bootstrap token) ([]Manifest, error) {
-	network, err := flannelNetwork(spec.PodCIDRs)
+func builtin(spec k8s.BootstrapManifestsConfigSpec, does behaviour.Behaviour, bootstrap token) ([]Manifest, error) {
+	network, err := flannelNetwork(spec, does.FlannelByNFTables)
+	if err != nil {
+		return nil, err
+	}
+
+	proxy, err := yaml.Marshal(spec.ProxyConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +68,14 @@ func builtin(spec k8s.BootstrapManifestsConfigSpec, bootstrap token) ([]Manifest
 	values := struct {
 		k8s.BootstrapManifestsConfigSpec
 
-		TokenID, TokenSecret, FlannelNetwork string
-	}{spec, bootstrap.ID(), bootstrap.Secret(), network}
+		// Requires says that Talos's pods name their resources, and the machines that they can run on.
+		Requires bool
+
+		TokenID, TokenSecret, FlannelNetwork, ProxyFile, ProxyConfigMap string
+	}{
+		spec, does.KubernetesDocuments, bootstrap.ID(), bootstrap.Secret(), network, string(proxy),
+		"kube-proxy-config-" + spec.ProxyConfigChecksum[:min(len(spec.ProxyConfigChecksum), 16)],
+	}
 
 	var manifests []Manifest
 
@@ -85,24 +102,34 @@ func builtin(spec k8s.BootstrapManifestsConfigSpec, bootstrap token) ([]Manifest
 }
 
 // flannelNetwork is flannel's net-conf.json: the last CIDR of each family counts.
-func flannelNetwork(cidrs []string) (string, error) {
-	type backend struct {
-		Type string `json:"Type"`
-		Port int    `json:"Port"`
-	}
-
+func flannelNetwork(spec k8s.BootstrapManifestsConfigSpec, nftables bool) (string, error) {
 	type networkConf struct {
-		Network     string  `json:"Network,omitempty"`
-		IPv6Network string  `json:"IPv6Network,omitempty"`
-		EnableIPv6  *bool   `json:"EnableIPv6,omitempty"`
-		EnableIPv4  *bool   `json:"EnableIPv4,omitempty"`
-		Backend     backend `json:"Backend"`
+		Network        string         `json:"Network,omitempty"`
+		IPv6Network    string         `json:"IPv6Network,omitempty"`
+		EnableIPv6     *bool          `json:"EnableIPv6,omitempty"`
+		EnableIPv4     *bool          `json:"EnableIPv4,omitempty"`
+		EnableNFTables *bool          `json:"EnableNFTables,omitempty"`
+		Backend        map[string]any `json:"Backend"`
 	}
 
-	conf := networkConf{Backend: backend{Type: "vxlan", Port: 4789}}
+	conf := networkConf{Backend: map[string]any{"Type": spec.FlannelBackendType}}
 	on, off := true, false
 
-	for _, cidr := range cidrs {
+	if nftables {
+		conf.EnableNFTables = &on
+	}
+
+	if spec.FlannelBackendPort != 0 {
+		conf.Backend["Port"] = spec.FlannelBackendPort
+	}
+
+	if spec.FlannelBackendMTU != 0 {
+		conf.Backend["MTU"] = spec.FlannelBackendMTU
+	}
+
+	maps.Copy(conf.Backend, spec.FlannelBackendExtraConfig)
+
+	for _, cidr := range spec.PodCIDRs {
 		if strings.Contains(cidr, ".") {
 			conf.Network = cidr
 		} else {

@@ -10,6 +10,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"firstlight.dev/lab/machine/internal/behaviour"
 )
 
 // downloadTimeout is short, since most addresses lead nowhere in a lab.
@@ -18,37 +20,58 @@ const downloadTimeout = 5 * time.Second
 // downloadLimit is far above what etcd could hold of one manifest.
 const downloadLimit = 64 << 20
 
-// Priorities of what the config adds: a CNI comes before Talos's own proxy and DNS, a cloud provider after them.
+// Priorities of what the config adds: a cloud provider comes after Talos's own manifests, the rest last. Before Talos 1.14
+// a CNI came before Talos's own proxy and DNS.
 const (
 	priorityCNI   = "05"
 	priorityCloud = "30"
 	priorityExtra = "99"
 )
 
-// Extra is what the config of a control plane adds to Talos's own manifests.
-func Extra(cfg config.Config) k8s.ExtraManifestsConfigSpec {
+// Extra is what the config of a control plane adds to Talos's own manifests, by documents and by the fields that they
+// replace. Of those with one ID the last one counts.
+func Extra(cfg config.Provider, does behaviour.Behaviour) k8s.ExtraManifestsConfigSpec {
 	var spec k8s.ExtraManifestsConfigSpec
 
-	add := func(priority string, headers map[string]string, urls []string) {
-		for _, url := range urls {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-				Name: url, URL: url, Priority: priority, ExtraHeaders: headers,
-			})
-		}
+	var early []string
+	if does.CNIManifestsFirst {
+		early = cniURLs(cfg)
 	}
 
-	cluster := cfg.Cluster()
-	add(priorityCNI, nil, cluster.Network().CNI().URLs())
-	add(priorityCloud, nil, cluster.ExternalCloudProvider().ManifestURLs())
-	add(priorityExtra, cluster.ExtraManifestHeaderMap(), cluster.ExtraManifestURLs())
+	for _, url := range early {
+		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: url, URL: url, Priority: priorityCNI})
+	}
 
-	for _, inline := range cluster.InlineManifests() {
+	for _, url := range cfg.Cluster().ExternalCloudProvider().ManifestURLs() {
+		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: url, URL: url, Priority: priorityCloud})
+	}
+
+	// The machinery has those of the CNI last.
+	externals := cfg.K8sExternalManifestConfigs()
+
+	for _, external := range externals[:len(externals)-len(early)] {
+		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
+			Name: external.Name(), URL: external.URL(), Priority: priorityExtra, ExtraHeaders: external.Headers(),
+		})
+	}
+
+	for _, inline := range cfg.K8sInlineManifestConfigs() {
 		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
 			Name: inline.Name(), Priority: priorityExtra, InlineManifest: inline.Contents(),
 		})
 	}
 
 	return spec
+}
+
+// cniURLs are those of cluster.network.cni.
+func cniURLs(cfg config.Provider) []string {
+	raw := cfg.RawV1Alpha1()
+	if raw == nil || raw.ClusterConfig == nil {
+		return nil
+	}
+
+	return raw.ClusterConfig.CNI().URLs()
 }
 
 func extraID(extra k8s.ExtraManifest) string { return extra.Priority + "-" + extra.Name }

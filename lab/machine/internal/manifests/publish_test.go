@@ -22,7 +22,7 @@ func newState() state.State { return state.WrapCore(namespaced.NewState(inmem.Bu
 func render(t *testing.T, file string) *Rendered {
 	t.Helper()
 
-	rendered, err := Render(t.Context(), loadConfig(t, file), &http.Client{Transport: fromTestdata{}}, nil)
+	rendered, err := Render(t.Context(), loadConfig(t, file), behaviourOf(file), &http.Client{Transport: fromTestdata{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

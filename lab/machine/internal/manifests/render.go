@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/go-multierror"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+
+	"firstlight.dev/lab/machine/internal/behaviour"
 )
 
 // Rendered is everything that a machine derives from its config.
@@ -24,7 +26,8 @@ type Rendered struct {
 // Render derives the manifests of a machine from its config. What cannot be downloaded or parsed is said in Failed and does
 // not hold up the rest; an error means that not even Talos's own manifests could be made.
 func Render(
-	ctx context.Context, cfg config.Config, client *http.Client, log func(format string, args ...any),
+	ctx context.Context, cfg config.Provider, does behaviour.Behaviour, client *http.Client,
+	log func(format string, args ...any),
 ) (*Rendered, error) {
 	if !wanted(cfg) {
 		return &Rendered{}, nil
@@ -34,17 +37,17 @@ func Render(
 		client = http.DefaultClient
 	}
 
-	bootstrap, err := Bootstrap(cfg)
+	bootstrap, err := Bootstrap(cfg, does)
 	if err != nil {
 		return nil, err
 	}
 
-	own, err := builtin(bootstrap, cfg.Cluster().Token())
+	own, err := builtin(bootstrap, does, cfg.Cluster().Token())
 	if err != nil {
 		return nil, err
 	}
 
-	extra := Extra(cfg)
+	extra := Extra(cfg, does)
 	extras := map[string]Manifest{}
 
 	var failed *multierror.Error

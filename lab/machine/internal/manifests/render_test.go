@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"firstlight.dev/lab/machine/internal/behaviour"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.golden from what the tests got")
@@ -29,7 +30,7 @@ func TestRenderedManifests(t *testing.T) {
 
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			rendered, err := Render(t.Context(), loadConfig(t, file), &http.Client{Transport: fromTestdata{}}, nil)
+			rendered, err := Render(t.Context(), loadConfig(t, file), behaviourOf(file), &http.Client{Transport: fromTestdata{}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +57,7 @@ func TestRenderedManifests(t *testing.T) {
 }
 
 func TestImagesComeFromTheConfig(t *testing.T) {
-	rendered, err := Render(t.Context(), loadConfig(t, "testdata/dual-stack.yaml"), nil, nil)
+	rendered, err := Render(t.Context(), loadConfig(t, "testdata/dual-stack.yaml"), before14, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestImagesComeFromTheConfig(t *testing.T) {
 
 // The lab makes a node ready when a pod on it mounts this directory of the host.
 func TestFlannelMountsTheDirectoryOfCNIs(t *testing.T) {
-	rendered, err := Render(t.Context(), loadConfig(t, "testdata/defaults.yaml"), nil, nil)
+	rendered, err := Render(t.Context(), loadConfig(t, "testdata/defaults.yaml"), before14, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,6 @@ func TestFlannelMountsTheDirectoryOfCNIs(t *testing.T) {
 func TestConfigsThatCannotBeRendered(t *testing.T) {
 	for name, change := range map[string]string{
 		"image that is no reference":   "proxy: {image: 'NOT AN IMAGE'}",
-		"service subnet that is none":  "network: {serviceSubnets: [nonsense]}",
 		"domain of two lines":          `network: {dnsDomain: "a\nb"}`,
 		"kubeconfig flag of the proxy": "proxy: {extraArgs: {kubeconfig: /elsewhere}}",
 	} {
@@ -109,7 +109,7 @@ func TestConfigsThatCannotBeRendered(t *testing.T) {
 			text := fmt.Sprintf("version: v1alpha1\nmachine: {type: controlplane}\n"+
 				"cluster:\n  token: abcdef.0123456789abcdef\n  controlPlane: {endpoint: 'https://10.5.0.2:6443'}\n  %s\n", change)
 
-			if rendered, err := Render(t.Context(), parseConfig(t, []byte(text)), nil, nil); err == nil {
+			if rendered, err := Render(t.Context(), parseConfig(t, []byte(text)), before14, nil, nil); err == nil {
 				t.Errorf("no error, but %d manifests", len(rendered.Manifests))
 			}
 		})
@@ -124,7 +124,7 @@ func TestEveryBuiltinFileIsUsed(t *testing.T) {
 }
 
 func TestNoConfigGivesNoManifests(t *testing.T) {
-	rendered, err := Render(t.Context(), nil, nil, nil)
+	rendered, err := Render(t.Context(), nil, before14, nil, nil)
 	if err != nil || rendered.Bootstrap != nil || len(rendered.Manifests) > 0 {
 		t.Errorf("got %+v, %v", rendered, err)
 	}
@@ -243,13 +243,33 @@ func loadConfig(t *testing.T, file string) config.Provider {
 		t.Fatal(err)
 	}
 
-	return parseConfig(t, text)
+	return parseConfigAs(t, behaviourOf(file), text)
+}
+
+var (
+	before14 = behaviour.Of("v1.13.0")
+	since14  = behaviour.Of("v1.14.1")
+)
+
+// behaviourOf is what the name of a file in testdata says: that of 1.14, or of 1.13.
+func behaviourOf(file string) behaviour.Behaviour {
+	if strings.HasSuffix(file, "-1.14.yaml") {
+		return since14
+	}
+
+	return before14
 }
 
 func parseConfig(t *testing.T, text []byte) config.Provider {
 	t.Helper()
 
-	cfg, err := configloader.NewFromBytes(text)
+	return parseConfigAs(t, before14, text)
+}
+
+func parseConfigAs(t *testing.T, does behaviour.Behaviour, text []byte) config.Provider {
+	t.Helper()
+
+	cfg, err := does.Load(text)
 	if err != nil {
 		t.Fatal(err)
 	}

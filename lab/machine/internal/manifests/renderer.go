@@ -7,10 +7,14 @@ import (
 
 	"github.com/cosi-project/runtime/pkg/state"
 	"github.com/siderolabs/talos/pkg/machinery/config"
+
+	"firstlight.dev/lab/machine/internal/behaviour"
 )
 
 // Renderer keeps the manifests of a machine equal to its config, and tries failed downloads again.
 type Renderer struct {
+	// Does is what the version of Talos does that runs.
+	Does behaviour.Behaviour
 	// State is where the manifests are published.
 	State state.State
 	// Changed gets the published manifests after every render, such as Controller.Set.
@@ -21,12 +25,12 @@ type Renderer struct {
 	Client *http.Client
 
 	mu   sync.Mutex
-	cfg  config.Config
+	cfg  config.Provider
 	wake chan struct{}
 }
 
 // Set gives the renderer the config to follow; nil takes all manifests away.
-func (r *Renderer) Set(cfg config.Config) {
+func (r *Renderer) Set(cfg config.Provider) {
 	r.mu.Lock()
 	r.cfg = cfg
 	r.mu.Unlock()
@@ -62,7 +66,7 @@ func (r *Renderer) once(ctx context.Context) bool {
 	cfg := r.cfg
 	r.mu.Unlock()
 
-	rendered, err := Render(ctx, cfg, r.Client, r.Log)
+	rendered, err := Render(ctx, cfg, r.Does, r.Client, r.Log)
 	if err == nil {
 		err = Publish(ctx, r.State, rendered)
 	}

@@ -51,7 +51,7 @@ func TestDownloadsAreTriedAgain(t *testing.T) {
 
 	url := server.URL + "/extra.yaml"
 	seen, log := &recorder{}, &lines{}
-	renderer := &Renderer{State: newState(), Changed: seen.changed, Log: log.write}
+	renderer := &Renderer{Does: before14, State: newState(), Changed: seen.changed, Log: log.write}
 
 	go renderer.Run(t.Context())
 	renderer.Set(configWith(t, "extraManifests: ["+url+"]", "inlineManifests: [{name: local, contents: '{}'}]"))

@@ -103,7 +103,7 @@ func TestUpgradePrunesWhatLeftTheConfig(t *testing.T) {
 				`metadata: {name: prune-%s, namespace: default}\ndata: {key: value}\n"}`, name, name))
 		}
 
-		rendered, err := Render(t.Context(), configWith(t, "inlineManifests: ["+strings.Join(inlined, ", ")+"]"), nil, nil)
+		rendered, err := Render(t.Context(), configWith(t, "inlineManifests: ["+strings.Join(inlined, ", ")+"]"), before14, nil, nil)
 		if err != nil || rendered.Failed != nil {
 			t.Fatal(err, rendered.Failed)
 		}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/kubeconfig"
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	talosconfig "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -23,11 +23,18 @@ func AdminKubeconfig(cfg config.Config) ([]byte, error) {
 
 	var out bytes.Buffer
 
-	if err := kubeconfig.GenerateAdmin(cfg.Cluster(), &out); err != nil {
+	if err := kubeconfig.GenerateAdmin(administrated{cfg.K8sClusterConfig(), cfg.K8sAPIServerCAConfig(), cfg.Cluster()}, &out); err != nil {
 		return nil, err
 	}
 
 	return out.Bytes(), nil
+}
+
+// administrated is what Talos asks of a config for a kubeconfig.
+type administrated struct {
+	talosconfig.K8sClusterConfig
+	talosconfig.K8sAPIServerCAConfig
+	talosconfig.ClusterConfig
 }
 
 // OwnKubeconfig is what the machine itself uses: Talos's own administrator, at the address where the lab's API server
@@ -41,15 +48,14 @@ func OwnKubeconfig(cfg config.Config, api string) ([]byte, error) {
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
 
-	cluster := cfg.Cluster()
-	accepted := append([]*x509.PEMEncodedCertificate{{Crt: cluster.IssuingCA().Crt}}, cluster.AcceptedCAs()...)
+	authority := cfg.K8sAPIServerCAConfig()
 
 	var out bytes.Buffer
 
 	if err := kubeconfig.Generate(&kubeconfig.GenerateInput{
-		ClusterName:         cluster.Name(),
-		IssuingCA:           cluster.IssuingCA(),
-		AcceptedCAs:         accepted,
+		ClusterName:         cfg.K8sClusterConfig().ClusterName(),
+		IssuingCA:           authority.IssuingCA(),
+		AcceptedCAs:         authority.AcceptedCAs(),
 		CertificateLifetime: constants.KubernetesDefaultCertificateValidityDuration,
 		CommonName:          constants.KubernetesTalosAdminCertCommonName,
 		Organization:        constants.KubernetesAdminCertOrganization,
@@ -73,5 +79,8 @@ func OwnKubeconfig(cfg config.Config, api string) ([]byte, error) {
 }
 
 func hasKubernetesKey(cfg config.Config) bool {
-	return cfg.Cluster() != nil && cfg.Cluster().IssuingCA() != nil && len(cfg.Cluster().IssuingCA().Key) > 0
+	authority := cfg.K8sAPIServerCAConfig()
+
+	return cfg.Cluster() != nil && cfg.K8sClusterConfig() != nil &&
+		authority != nil && authority.IssuingCA() != nil && len(authority.IssuingCA().Key) > 0
 }

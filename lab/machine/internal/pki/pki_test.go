@@ -228,7 +228,7 @@ func isAdministrator(t *testing.T, pem []byte, cfg config.Provider, name string)
 	check(t, err)
 
 	_, err = certificate.Verify(stdx509.VerifyOptions{
-		Roots:     pool(cfg.Cluster().IssuingCA().Crt),
+		Roots:     pool(cfg.K8sAPIServerCAConfig().IssuingCA().Crt),
 		KeyUsages: []stdx509.ExtKeyUsage{stdx509.ExtKeyUsageClientAuth},
 	})
 	check(t, err)

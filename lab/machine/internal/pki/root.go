@@ -52,7 +52,7 @@ func OSRoot(cfg config.Config) (*secrets.OSRootSpec, error) {
 		}
 	}
 
-	if cfg.Machine().Features().KubernetesTalosAPIAccess().Enabled() {
+	if cfg.K8sTalosAPIAccessConfig() != nil {
 		service := constants.KubernetesTalosAPIServiceName
 		root.CertSANDNSNames = append(root.CertSANDNSNames, service, service+"."+constants.KubernetesTalosAPIServiceNamespace)
 	}

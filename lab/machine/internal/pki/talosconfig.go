@@ -34,7 +34,7 @@ func ClientConfiguration(cfg config.Config, roles role.Set, ttl time.Duration) (
 		return nil, err
 	}
 
-	name := cfg.Cluster().Name()
+	name := cfg.K8sClusterConfig().ClusterName()
 	if only := roles.Strings(); len(only) == 1 {
 		name = strings.TrimPrefix(only[0], role.Prefix) + "@" + name
 	}

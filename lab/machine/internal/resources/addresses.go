@@ -22,7 +22,7 @@ func addresses(f *facts) ([]owned, error) {
 		addressStatus("lo", 1, netip.MustParsePrefix("::1/128"), nethelpers.ScopeHost, nethelpers.AddressPermanent),
 	}
 
-	if f.configured() && f.active.Machine().Features().HostDNS().ForwardKubeDNSToHost() {
+	if hostDNS := f.hostDNS(); hostDNS != nil && hostDNS.ForwardKubeDNSToHost() {
 		dns := netip.PrefixFrom(netip.MustParseAddr(constants.HostDNSAddress), 32)
 		out = append(out, addressStatus("lo", 1, dns, nethelpers.ScopeHost, nethelpers.AddressPermanent))
 	}

@@ -1,12 +1,12 @@
 package resources
 
 import (
-	"fmt"
+	"errors"
+	"net/netip"
 	"slices"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	talosconfig "github.com/siderolabs/talos/pkg/machinery/config/config"
-	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
@@ -21,16 +21,104 @@ func controlPlane(f *facts) ([]owned, error) {
 		return nil, nil
 	}
 
-	return []owned{
-		of("k8s.ControlPlaneAPIServerController", k8s.NewAPIServerConfig(), apiServerConfig(f.active)),
-		of("k8s.ControlPlaneControllerManagerController", k8s.NewControllerManagerConfig(), controllerManagerConfig(f.active)),
-		of("k8s.ControlPlaneSchedulerController", k8s.NewSchedulerConfig(), schedulerConfig(f.active)),
+	out := []owned{
 		of("k8s.ControlPlaneAdmissionControlController", k8s.NewAdmissionControlConfig(), admissionControl(f.active)),
-		of("k8s.ControlPlaneAuditPolicyController", k8s.NewAuditPolicyConfig(),
-			k8s.AuditPolicyConfigSpec{Config: f.active.Cluster().APIServer().AuditPolicy()}),
 		of("k8s.ControlPlaneAuthorizationPolicyController", k8s.NewAuthorizationConfig(), authorization(f.active)),
-		of("k8s.ControlPlaneExtraManifestsController", k8s.NewExtraManifestsConfig(), extraManifests(f.active)),
-	}, nil
+	}
+
+	if policy := f.active.K8sAuditPolicyConfig(); policy != nil {
+		out = append(out, of("k8s.ControlPlaneAuditPolicyController", k8s.NewAuditPolicyConfig(),
+			k8s.AuditPolicyConfigSpec{Config: policy.Configuration()}))
+	}
+
+	if authentication := f.active.K8sAuthenticationConfig(); authentication != nil {
+		out = append(out, of("k8s.ControlPlaneAuthenticationController", k8s.NewAuthenticationConfig(),
+			k8s.AuthenticationConfigSpec{Config: kubernetesFile(authentication.Configuration(),
+				"apiserver.config.k8s.io/v1beta1", "AuthenticationConfiguration")}))
+	}
+
+	if !HasKubernetes(f.active) {
+		return out, nil
+	}
+
+	server, manager, scheduler := apiServerConfig(f.active), controllerManagerConfig(f.active), schedulerConfig(f.active)
+
+	out = append(out,
+		of("k8s.ControlPlaneAPIServerController", k8s.NewAPIServerConfig(k8s.APIServerConfigID), server),
+		of("k8s.ControlPlaneControllerManagerController",
+			k8s.NewControllerManagerConfig(k8s.ControllerManagerConfigID), manager),
+		of("k8s.ControlPlaneSchedulerController", k8s.NewSchedulerConfig(k8s.SchedulerConfigID), scheduler))
+
+	if !f.behaviour().FinalConfigs {
+		return out, nil
+	}
+
+	final, err := finalConfigs(f, server, manager, scheduler)
+
+	return append(out, final...), err
+}
+
+// finalConfigs are those with all flags, by which `talosctl upgrade-k8s` of Talos 1.14 recognises a pod.
+func finalConfigs(
+	f *facts, server k8s.APIServerConfigSpec, manager k8s.ControllerManagerConfigSpec, scheduler k8s.SchedulerConfigSpec,
+) ([]owned, error) {
+	var errs []error
+
+	for _, one := range []struct {
+		args    *[]string
+		command func(*facts) ([]string, error)
+		used    bool
+	}{
+		{&server.Args, apiServerCommand, true},
+		{&manager.Args, controllerManagerCommand, manager.Enabled},
+		{&scheduler.Args, schedulerCommand, scheduler.Enabled},
+	} {
+		if one.used {
+			var err error
+
+			*one.args, err = one.command(f)
+			errs = append(errs, err)
+		}
+	}
+
+	// What went into the flags is not there a second time.
+	server.ExtraArgs, manager.ExtraArgs, scheduler.ExtraArgs = nil, nil, nil
+	manager.PodCIDRs, manager.ServiceCIDRs, manager.CloudProvider = nil, nil, ""
+	manager.NodeCIDRMaskSizeIPv4, manager.NodeCIDRMaskSizeIPv6 = 0, 0
+
+	if !manager.Enabled {
+		manager = k8s.ControllerManagerConfigSpec{}
+	}
+
+	if scheduler.Config = kubernetesFile(scheduler.Config, "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"); !scheduler.Enabled {
+		scheduler = k8s.SchedulerConfigSpec{}
+	}
+
+	return []owned{
+		of("k8s.ControlPlaneAPIServerFinalController", k8s.NewAPIServerConfig(k8s.FinalAPIServerConfigID), server),
+		of("k8s.ControlPlaneControllerManagerFinalController",
+			k8s.NewControllerManagerConfig(k8s.FinalControllerManagerConfigID), manager),
+		of("k8s.ControlPlaneSchedulerFinalController", k8s.NewSchedulerConfig(k8s.FinalSchedulerConfigID), scheduler),
+	}, errors.Join(errs...)
+}
+
+// HasKubernetes says whether a config tells enough for a control plane: documents may leave out what the fields of
+// earlier versions had defaults for.
+func HasKubernetes(cfg config.Config) bool {
+	return cfg.K8sNetworkConfig() != nil && cfg.K8sClusterConfig() != nil && cfg.K8sAPIServerConfig() != nil &&
+		cfg.K8sControllerManagerConfig() != nil && cfg.K8sSchedulerConfig() != nil
+}
+
+// kubernetesFile is a config file of a component of Kubernetes: what the machine config says, and what it is.
+func kubernetesFile(content map[string]any, version, kind string) map[string]any {
+	out, err := plainJSON(content)
+	if err != nil || out == nil {
+		out = map[string]any{}
+	}
+
+	out["apiVersion"], out["kind"] = version, kind
+
+	return out
 }
 
 func cloudProvider(cfg config.Config) string {
@@ -42,26 +130,25 @@ func cloudProvider(cfg config.Config) string {
 }
 
 func apiServerConfig(cfg config.Config) k8s.APIServerConfigSpec {
-	server := cfg.Cluster().APIServer()
+	server := cfg.K8sAPIServerConfig()
 
 	spec := k8s.APIServerConfigSpec{
-		Image:                server.Image(),
-		CloudProvider:        cloudProvider(cfg),
-		EtcdServers:          []string{"https://" + nethelpers.JoinHostPort("127.0.0.1", constants.EtcdClientPort)},
-		LocalPort:            cfg.Cluster().LocalAPIServerPort(),
-		ServiceCIDRs:         cfg.Cluster().Network().ServiceCIDRs(),
-		ExtraArgs:            argValues(server.ExtraArgs()),
-		ExtraVolumes:         extraVolumes(server.ExtraVolumes()),
-		EnvironmentVariables: server.Env(),
-		AdvertisedAddress:    "$(POD_IP)",
-		Resources:            podResources(server.Resources()),
+		Image:                   server.Image(),
+		CloudProvider:           cloudProvider(cfg),
+		ControlPlaneEndpoint:    cfg.K8sClusterConfig().ClusterEndpoint().String(),
+		EtcdServers:             []string{"https://" + nethelpers.JoinHostPort("127.0.0.1", constants.EtcdClientPort)},
+		LocalPort:               server.APIPort(),
+		ServiceCIDRs:            Prefixes(cfg.K8sNetworkConfig().ServiceCIDRs()),
+		ExtraArgs:               argValues(server.ExtraArgs()),
+		ExtraVolumes:            extraVolumes(server.ExtraVolumes()),
+		EnvironmentVariables:    server.Env(),
+		AdvertisedAddress:       "$(POD_IP)",
+		Resources:               podResources(server.Resources()),
+		StartupProbesEnabled:    server.StartupProbesEnabled(),
+		UseAuthenticationConfig: server.UseAuthenticationConfig(),
 	}
 
-	if endpoint := cfg.Cluster().Endpoint(); endpoint != nil {
-		spec.ControlPlaneEndpoint = endpoint.String()
-	}
-
-	if cfg.Machine().Kubelet().SkipNodeRegistration() {
+	if node := cfg.K8sNodeConfig(); node != nil && node.SkipNodeRegistration() {
 		spec.AdvertisedAddress = ""
 	}
 
@@ -69,14 +156,16 @@ func apiServerConfig(cfg config.Config) k8s.APIServerConfigSpec {
 }
 
 func controllerManagerConfig(cfg config.Config) k8s.ControllerManagerConfigSpec {
-	manager := cfg.Cluster().ControllerManager()
+	manager, network := cfg.K8sControllerManagerConfig(), cfg.K8sNetworkConfig()
 
 	return k8s.ControllerManagerConfigSpec{
-		Enabled:              !cfg.Machine().Controlplane().ControllerManager().Disabled(),
+		Enabled:              manager.Enabled(),
 		Image:                manager.Image(),
 		CloudProvider:        cloudProvider(cfg),
-		PodCIDRs:             cfg.Cluster().Network().PodCIDRs(),
-		ServiceCIDRs:         cfg.Cluster().Network().ServiceCIDRs(),
+		PodCIDRs:             Prefixes(network.PodCIDRs()),
+		ServiceCIDRs:         Prefixes(network.ServiceCIDRs()),
+		NodeCIDRMaskSizeIPv4: network.NodeCIDRMaskSizeIPv4(),
+		NodeCIDRMaskSizeIPv6: network.NodeCIDRMaskSizeIPv6(),
 		ExtraArgs:            argValues(manager.ExtraArgs()),
 		ExtraVolumes:         extraVolumes(manager.ExtraVolumes()),
 		EnvironmentVariables: manager.Env(),
@@ -85,10 +174,10 @@ func controllerManagerConfig(cfg config.Config) k8s.ControllerManagerConfigSpec 
 }
 
 func schedulerConfig(cfg config.Config) k8s.SchedulerConfigSpec {
-	scheduler := cfg.Cluster().Scheduler()
+	scheduler := cfg.K8sSchedulerConfig()
 
 	return k8s.SchedulerConfigSpec{
-		Enabled:              !cfg.Machine().Controlplane().Scheduler().Disabled(),
+		Enabled:              scheduler.Enabled(),
 		Image:                scheduler.Image(),
 		ExtraArgs:            argValues(scheduler.ExtraArgs()),
 		ExtraVolumes:         extraVolumes(scheduler.ExtraVolumes()),
@@ -101,33 +190,34 @@ func schedulerConfig(cfg config.Config) k8s.SchedulerConfigSpec {
 func admissionControl(cfg config.Config) k8s.AdmissionControlConfigSpec {
 	var spec k8s.AdmissionControlConfigSpec
 
-	for _, plugin := range cfg.Cluster().APIServer().AdmissionControl() {
+	for _, plugin := range cfg.K8sAdmissionControlPluginConfigs() {
 		spec.Config = append(spec.Config, k8s.AdmissionPluginSpec{Name: plugin.Name(), Configuration: plugin.Configuration()})
 	}
 
 	return spec
 }
 
-// authorization are the configured authorizers; Node and RBAC are always among them.
+// requiredAuthorizers are added to a config that says them by the fields of earlier versions.
+var requiredAuthorizers = []k8s.AuthorizationAuthorizersSpec{{Type: "Node", Name: "node"}, {Type: "RBAC", Name: "rbac"}}
+
+// authorization are the configured authorizers.
 func authorization(cfg config.Config) k8s.AuthorizationConfigSpec {
-	server := cfg.Cluster().APIServer()
+	server := cfg.K8sAPIServerConfig()
+	if server == nil {
+		return k8s.AuthorizationConfigSpec{}
+	}
+
 	spec := k8s.AuthorizationConfigSpec{Image: server.Image()}
 
-	if !kubernetesVersion(server.Image()).KubeAPIServerSupportsAuthorizationConfigFile() {
-		return spec
-	}
-
-	if server.AuthorizationConfig() == nil {
-		spec.Config = v1alpha1.APIServerDefaultAuthorizationConfigAuthorizers
-
-		return spec
-	}
-
-	for _, a := range server.AuthorizationConfig() {
+	for _, a := range cfg.K8sAuthorizerConfigs() {
 		spec.Config = append(spec.Config, k8s.AuthorizationAuthorizersSpec{Type: a.Type(), Name: a.Name(), Webhook: a.Webhook()})
 	}
 
-	for position, required := range v1alpha1.APIServerDefaultAuthorizationConfigAuthorizers {
+	if !server.InjectDefaultAuthorizers() {
+		return spec
+	}
+
+	for position, required := range requiredAuthorizers {
 		if !slices.ContainsFunc(spec.Config, func(a k8s.AuthorizationAuthorizersSpec) bool { return a.Type == required.Type }) {
 			spec.Config = slices.Insert(spec.Config, position, required)
 		}
@@ -136,27 +226,14 @@ func authorization(cfg config.Config) k8s.AuthorizationConfigSpec {
 	return spec
 }
 
-// extraManifests are those that the config adds, with Talos's priorities: a CNI comes early, the rest last.
-func extraManifests(cfg config.Config) k8s.ExtraManifestsConfigSpec {
-	var spec k8s.ExtraManifestsConfigSpec
-
-	add := func(priority string, headers map[string]string, urls ...string) {
-		for _, url := range urls {
-			spec.ExtraManifests = append(spec.ExtraManifests,
-				k8s.ExtraManifest{Name: url, URL: url, Priority: priority, ExtraHeaders: headers})
-		}
+// Prefixes are networks as text.
+func Prefixes(networks []netip.Prefix) []string {
+	out := make([]string, 0, len(networks))
+	for _, network := range networks {
+		out = append(out, network.String())
 	}
 
-	add("05", nil, cfg.Cluster().Network().CNI().URLs()...)
-	add("30", nil, cfg.Cluster().ExternalCloudProvider().ManifestURLs()...)
-	add("99", cfg.Cluster().ExtraManifestHeaderMap(), cfg.Cluster().ExtraManifestURLs()...)
-
-	for _, m := range cfg.Cluster().InlineManifests() {
-		spec.ExtraManifests = append(spec.ExtraManifests,
-			k8s.ExtraManifest{Name: m.Name(), Priority: "99", InlineManifest: m.Contents()})
-	}
-
-	return spec
+	return out
 }
 
 func extraVolumes(volumes []talosconfig.VolumeMount) []k8s.ExtraVolume {
@@ -193,11 +270,12 @@ func podResources(resources talosconfig.Resources) k8s.Resources {
 
 // configFileVersion is what Talos writes into the annotation for the API server's config files: the versions of the
 // resources that they come from, one after the other.
-func configFileVersion(version versions) string {
-	return fmt.Sprint(
-		version(k8s.NewAdmissionControlConfig().Metadata()),
-		version(k8s.NewAuditPolicyConfig().Metadata()),
-		version(k8s.NewAuthorizationConfig().Metadata()),
-		version(k8s.NewSchedulerConfig().Metadata()),
-	)
+func configFileVersion(f *facts, version versions) string {
+	last := k8s.NewSchedulerConfig(k8s.SchedulerConfigID).Metadata()
+	if f.behaviour().FinalConfigs {
+		last = k8s.NewAuthenticationConfig().Metadata()
+	}
+
+	return version(k8s.NewAdmissionControlConfig().Metadata()) + version(k8s.NewAuditPolicyConfig().Metadata()) +
+		version(k8s.NewAuthorizationConfig().Metadata()) + version(last)
 }

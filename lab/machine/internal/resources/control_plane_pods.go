@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/siderolabs/talos/pkg/argsbuilder"
-	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/version"
@@ -24,21 +24,26 @@ import (
 type annotations struct{ secrets, files, config string }
 
 // controlPlanePods make the pods of the control plane; a pod is nil if the config disables it.
-var controlPlanePods = map[string]func(config.Config, annotations) (*corev1.Pod, error){
+var controlPlanePods = map[string]func(*facts, annotations) (*corev1.Pod, error){
 	k8s.APIServerID:         apiServerPod,
 	k8s.ControllerManagerID: controllerManagerPod,
 	k8s.SchedulerID:         schedulerPod,
 }
 
 // configOf is the resource that says how a component is to be run.
-func configOf(id string) resource.Pointer {
+func configOf(f *facts, id string) resource.Pointer {
+	name := id
+	if f.behaviour().FinalConfigs {
+		name = k8s.FinalPrefix + id
+	}
+
 	switch id {
 	case k8s.APIServerID:
-		return k8s.NewAPIServerConfig().Metadata()
+		return k8s.NewAPIServerConfig(name).Metadata()
 	case k8s.ControllerManagerID:
-		return k8s.NewControllerManagerConfig().Metadata()
+		return k8s.NewControllerManagerConfig(name).Metadata()
 	default:
-		return k8s.NewSchedulerConfig().Metadata()
+		return k8s.NewSchedulerConfig(name).Metadata()
 	}
 }
 
@@ -61,8 +66,13 @@ func filesIn(directory string) func(string) []string {
 	return func(file string) []string { return []string{path.Join(directory, file)} }
 }
 
-func apiServerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
-	spec := apiServerConfig(cfg)
+// apiServerCommand is the program with its flags.
+func apiServerCommand(f *facts) ([]string, error) {
+	spec, accounts := apiServerConfig(f.active), f.active.K8sServiceAccountConfig()
+	if accounts == nil {
+		return nil, errors.New("missing key of the service accounts")
+	}
+
 	v := kubernetesVersion(spec.Image)
 	secret := filesIn(constants.KubernetesAPIServerSecretsDir)
 	file := filesIn(constants.KubernetesAPIServerConfigDir)
@@ -70,8 +80,7 @@ func apiServerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 	args := argsbuilder.Args{
 		"admission-control-config-file":      file("admission-control-config.yaml"),
 		"allow-privileged":                   {"true"},
-		"anonymous-auth":                     {"false"},
-		"api-audiences":                      {spec.ControlPlaneEndpoint},
+		"api-audiences":                      accounts.APIAudiences(),
 		"audit-log-maxage":                   {"30"},
 		"audit-log-maxbackup":                {"10"},
 		"audit-log-maxsize":                  {"100"},
@@ -98,14 +107,25 @@ func apiServerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 		"requestheader-group-headers":        {"X-Remote-Group"},
 		"requestheader-username-headers":     {"X-Remote-User"},
 		"secure-port":                        {strconv.Itoa(spec.LocalPort)},
-		"service-account-issuer":             {spec.ControlPlaneEndpoint},
+		"service-account-issuer":             append([]string{accounts.IssuerURL()}, accounts.AcceptedIssuers()...),
 		"service-account-key-file":           secret("service-account.pub"),
 		"service-account-signing-key-file":   secret("service-account.key"),
 		"service-cluster-ip-range":           {strings.Join(spec.ServiceCIDRs, ",")},
 		"tls-cert-file":                      secret("apiserver.crt"),
-		"tls-min-version":                    {"VersionTLS12"},
 		"tls-private-key-file":               secret("apiserver.key"),
-		"tls-cipher-suites":                  {strings.Join(apiServerCiphers, ",")},
+	}
+
+	if f.behaviour().OnlyTLS13 {
+		args["tls-min-version"] = []string{"VersionTLS13"}
+	} else {
+		args["tls-min-version"] = []string{"VersionTLS12"}
+		args["tls-cipher-suites"] = []string{strings.Join(apiServerCiphers, ",")}
+	}
+
+	if spec.UseAuthenticationConfig {
+		args["authentication-config"] = file("authentication-config.yaml")
+	} else {
+		args["anonymous-auth"] = []string{"false"}
 	}
 
 	if spec.AdvertisedAddress != "" {
@@ -116,14 +136,14 @@ func apiServerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 		args["cloud-provider"] = []string{spec.CloudProvider}
 	}
 
-	extra := argsbuilder.Args(cfg.Cluster().APIServer().ExtraArgs())
+	extra := argsbuilder.Args(f.active.K8sAPIServerConfig().ExtraArgs())
 
-	// Authorizers are in a file, unless the config says flags or Kubernetes is too old for the file.
+	// Authorizers are in a file, unless the config says flags.
 	flags := slices.ContainsFunc(slices.Collect(maps.Keys(extra)), func(flag string) bool {
 		return flag == "authorization-mode" || strings.HasPrefix(flag, "authorization-webhook-")
 	})
 
-	if flags || !v.KubeAPIServerSupportsAuthorizationConfigFile() {
+	if flags {
 		args["authorization-mode"] = []string{"Node,RBAC"}
 	} else {
 		args["authorization-config"] = file("authorization-config.yaml")
@@ -137,14 +157,33 @@ func apiServerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 		policies[flag] = argsbuilder.MergeAdditive
 	}
 
+	if f.behaviour().OnlyTLS13 {
+		policies["tls-min-version"] = argsbuilder.MergeDenied
+	}
+
+	if spec.UseAuthenticationConfig {
+		policies["authentication-config"] = argsbuilder.MergeDenied
+	}
+
 	if err := args.Merge(extra, argsbuilder.WithMergePolicies(policies)); err != nil {
+		return nil, err
+	}
+
+	return append([]string{"/usr/local/bin/kube-apiserver"}, args.Args()...), nil
+}
+
+func apiServerPod(f *facts, from annotations) (*corev1.Pod, error) {
+	spec := apiServerConfig(f.active)
+
+	command, err := apiServerCommand(f)
+	if err != nil {
 		return nil, err
 	}
 
 	return component{
 		id:          k8s.APIServerID,
 		image:       spec.Image,
-		command:     append([]string{"/usr/local/bin/kube-apiserver"}, args.Args()...),
+		command:     command,
 		annotations: from,
 		resources:   spec.Resources,
 		cpu:         "200m",
@@ -159,11 +198,20 @@ func apiServerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 		probes: func(c *corev1.Container) {
 			// The binary has this capability set and does not start without it.
 			c.SecurityContext.Capabilities.Add = []corev1.Capability{"NET_BIND_SERVICE"}
+
+			if spec.StartupProbesEnabled {
+				c.StartupProbe = localProbe("/livez", spec.LocalPort)
+				c.StartupProbe.InitialDelaySeconds, c.StartupProbe.FailureThreshold = 10, 24
+				c.LivenessProbe = localProbe("/livez", spec.LocalPort)
+				c.LivenessProbe.InitialDelaySeconds, c.LivenessProbe.FailureThreshold = 10, 8
+				c.ReadinessProbe = localProbe("/readyz", spec.LocalPort)
+				c.ReadinessProbe.PeriodSeconds, c.ReadinessProbe.FailureThreshold = 1, 3
+			}
 		},
 	}.pod()
 }
 
-// apiServerCiphers are those that Talos allows.
+// apiServerCiphers are those that Talos allows where it allows TLS 1.2.
 var apiServerCiphers = []string{
 	"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
 	"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
@@ -172,13 +220,11 @@ var apiServerCiphers = []string{
 	"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
 }
 
-func controllerManagerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
-	spec := controllerManagerConfig(cfg)
-	if !spec.Enabled {
-		return nil, nil
-	}
+// controllerManagerCommand is the program with its flags.
+func controllerManagerCommand(f *facts) ([]string, error) {
+	spec := controllerManagerConfig(f.active)
 
-	// The one flag without a value.
+	// The one flag without a value. Talos 1.14 gives it a second time, with one.
 	const credentials = "--use-service-account-credentials"
 
 	secret := filesIn(constants.KubernetesControllerManagerSecretsDir)
@@ -192,7 +238,6 @@ func controllerManagerPod(cfg config.Config, from annotations) (*corev1.Pod, err
 		"cluster-signing-cert-file":        secret("ca.crt"),
 		"cluster-signing-key-file":         secret("ca.key"),
 		"configure-cloud-routes":           {"false"},
-		"controllers":                      {"*,tokencleaner"},
 		"kubeconfig":                       secret("kubeconfig"),
 		"leader-elect":                     {"true"},
 		"profiling":                        {"false"},
@@ -200,6 +245,15 @@ func controllerManagerPod(cfg config.Config, from annotations) (*corev1.Pod, err
 		"service-account-private-key-file": secret("service-account.key"),
 		"service-cluster-ip-range":         {strings.Join(spec.ServiceCIDRs, ",")},
 		"tls-min-version":                  {"VersionTLS13"},
+	}
+
+	if f.behaviour().FinalConfigs {
+		args["controllers"] = []string{"*"}
+		args["terminated-pod-gc-threshold"] = []string{"100"}
+		args["use-service-account-credentials"] = []string{"true"}
+		nodeMasks(args, spec)
+	} else {
+		args["controllers"] = []string{"*,tokencleaner"}
 	}
 
 	if spec.CloudProvider != "" && !kubernetesVersion(spec.Image).CloudProviderFlagRemoved() {
@@ -211,15 +265,40 @@ func controllerManagerPod(cfg config.Config, from annotations) (*corev1.Pod, err
 	policies["service-cluster-ip-range"] = argsbuilder.MergeAdditive
 	policies["controllers"] = argsbuilder.MergeAdditive
 
-	extra := cfg.Cluster().ControllerManager().ExtraArgs()
+	extra := f.active.K8sControllerManagerConfig().ExtraArgs()
 	if err := args.Merge(extra, argsbuilder.WithMergePolicies(policies)); err != nil {
+		return nil, err
+	}
+
+	return append([]string{"/usr/local/bin/kube-controller-manager", credentials}, args.Args()...), nil
+}
+
+// nodeMasks are the sizes of the nodes' networks. The controller manager refuses one of a family that no pod has.
+func nodeMasks(args argsbuilder.Args, spec k8s.ControllerManagerConfigSpec) {
+	for _, network := range spec.PodCIDRs {
+		if strings.Contains(network, ":") {
+			args["node-cidr-mask-size-ipv6"] = []string{strconv.Itoa(spec.NodeCIDRMaskSizeIPv6)}
+		} else {
+			args["node-cidr-mask-size-ipv4"] = []string{strconv.Itoa(spec.NodeCIDRMaskSizeIPv4)}
+		}
+	}
+}
+
+func controllerManagerPod(f *facts, from annotations) (*corev1.Pod, error) {
+	spec := controllerManagerConfig(f.active)
+	if !spec.Enabled {
+		return nil, nil
+	}
+
+	command, err := controllerManagerCommand(f)
+	if err != nil {
 		return nil, err
 	}
 
 	return component{
 		id:          k8s.ControllerManagerID,
 		image:       spec.Image,
-		command:     append([]string{"/usr/local/bin/kube-controller-manager", credentials}, args.Args()...),
+		command:     command,
 		annotations: annotations{secrets: from.secrets, config: from.config},
 		resources:   spec.Resources,
 		cpu:         "50m",
@@ -238,12 +317,8 @@ func controllerManagerPod(cfg config.Config, from annotations) (*corev1.Pod, err
 	}.pod()
 }
 
-func schedulerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
-	spec := schedulerConfig(cfg)
-	if !spec.Enabled {
-		return nil, nil
-	}
-
+// schedulerCommand is the program with its flags.
+func schedulerCommand(f *facts) ([]string, error) {
 	secret := filesIn(constants.KubernetesSchedulerSecretsDir)
 
 	args := argsbuilder.Args{
@@ -258,7 +333,21 @@ func schedulerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 	}
 
 	policies := denied("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig", "config")
-	if err := args.Merge(cfg.Cluster().Scheduler().ExtraArgs(), argsbuilder.WithMergePolicies(policies)); err != nil {
+	if err := args.Merge(f.active.K8sSchedulerConfig().ExtraArgs(), argsbuilder.WithMergePolicies(policies)); err != nil {
+		return nil, err
+	}
+
+	return append([]string{"/usr/local/bin/kube-scheduler"}, args.Args()...), nil
+}
+
+func schedulerPod(f *facts, from annotations) (*corev1.Pod, error) {
+	spec := schedulerConfig(f.active)
+	if !spec.Enabled {
+		return nil, nil
+	}
+
+	command, err := schedulerCommand(f)
+	if err != nil {
 		return nil, err
 	}
 
@@ -267,7 +356,7 @@ func schedulerPod(cfg config.Config, from annotations) (*corev1.Pod, error) {
 	return component{
 		id:          k8s.SchedulerID,
 		image:       spec.Image,
-		command:     append([]string{"/usr/local/bin/kube-scheduler"}, args.Args()...),
+		command:     command,
 		annotations: annotations{secrets: from.secrets, config: from.config},
 		resources:   spec.Resources,
 		cpu:         "10m",

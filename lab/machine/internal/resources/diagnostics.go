@@ -27,7 +27,7 @@ func diagnostics(f *facts) ([]owned, error) {
 // a minute, here it is said at once.
 func addressOverlap(f *facts) (runtime.DiagnosticSpec, bool) {
 	addresses := f.routed()
-	if !f.configured() || len(addresses) == 0 || len(f.clusterAddresses()) > 0 {
+	if !f.configured() || f.active.K8sNetworkConfig() == nil || len(addresses) == 0 || len(f.clusterAddresses()) > 0 {
 		return runtime.DiagnosticSpec{}, false
 	}
 
@@ -40,8 +40,8 @@ func addressOverlap(f *facts) (runtime.DiagnosticSpec, bool) {
 		Message: "host and Kubernetes pod/service CIDR addresses overlap",
 		Details: []string{
 			fmt.Sprintf("host routed addresses: %q", text),
-			fmt.Sprintf("Kubernetes pod CIDRs: %q", f.active.Cluster().Network().PodCIDRs()),
-			fmt.Sprintf("Kubernetes service CIDRs: %q", f.active.Cluster().Network().ServiceCIDRs()),
+			fmt.Sprintf("Kubernetes pod CIDRs: %q", Prefixes(f.active.K8sNetworkConfig().PodCIDRs())),
+			fmt.Sprintf("Kubernetes service CIDRs: %q", Prefixes(f.active.K8sNetworkConfig().ServiceCIDRs())),
 		},
 	}, true
 }

@@ -2,10 +2,10 @@ package resources
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +48,7 @@ func (m *Machine) Announcement() (Member, bool) {
 }
 
 func (f *facts) announcement() (Member, bool) {
-	if !f.configured() || !f.active.Cluster().Discovery().Enabled() || f.nodename() == "" {
+	if !f.configured() || !discoveryEnabled(f.active) || f.nodename() == "" {
 		return Member{}, false
 	}
 
@@ -64,10 +64,15 @@ func (f *facts) announcement() (Member, bool) {
 	}
 
 	if f.controlPlane() {
-		member.APIServerPort = f.active.Cluster().LocalAPIServerPort()
+		member.APIServerPort = f.active.K8sAPIServerConfig().APIPort()
 	}
 
 	return member, true
+}
+
+// discoveryEnabled says whether members find each other, by a service or by Kubernetes.
+func discoveryEnabled(cfg config.Config) bool {
+	return len(cfg.DiscoveryServiceConfigs()) > 0 || cfg.Cluster().Discovery().Enabled()
 }
 
 // discovered are the machine itself and the others, by name. Without discovery there is nobody, not even itself.
@@ -102,9 +107,7 @@ func discovery(f *facts) ([]owned, error) {
 		of("cluster.NodeIdentityController", cluster.NewIdentity(cluster.NamespaceName, cluster.LocalIdentity),
 			cluster.IdentitySpec{NodeID: f.nodeID}),
 		of("cluster.ConfigController", cluster.NewConfig(resconfig.NamespaceName, cluster.ConfigID), cfg),
-		of("cluster.InfoController", cluster.NewInfo(), cluster.InfoSpec{
-			ClusterID: f.active.Cluster().ID(), ClusterName: f.active.Cluster().Name(),
-		}),
+		of("cluster.InfoController", cluster.NewInfo(), clusterInfo(f.active)),
 	}
 
 	members := f.discovered()
@@ -166,39 +169,61 @@ func memberResources(m Member, self bool) []owned {
 }
 
 func discoveryConfig(cfg config.Config) (cluster.ConfigSpec, error) {
-	d := cfg.Cluster().Discovery()
+	var spec cluster.ConfigSpec
 
-	spec := cluster.ConfigSpec{DiscoveryEnabled: d.Enabled()}
-	if !spec.DiscoveryEnabled {
+	if d := cfg.Cluster().Discovery(); d.Enabled() {
+		spec.RegistryKubernetesEnabled = d.Registries().Kubernetes().Enabled()
+	}
+
+	for _, service := range cfg.DiscoveryServiceConfigs() {
+		endpoint := service.Endpoint()
+		insecure := endpoint.Scheme == "http"
+
+		port := endpoint.Port()
+		if port == "" && insecure {
+			port = "80"
+		} else if port == "" {
+			port = "443"
+		}
+
+		spec.ServiceEndpoints = append(spec.ServiceEndpoints, cluster.ServiceEndpoint{
+			Name: service.Name(), Endpoint: net.JoinHostPort(endpoint.Hostname(), port), Insecure: insecure,
+		})
+	}
+
+	if len(spec.ServiceEndpoints) == 0 {
 		return spec, nil
 	}
 
-	spec.RegistryKubernetesEnabled = d.Registries().Kubernetes().Enabled()
-	spec.RegistryServiceEnabled = d.Registries().Service().Enabled()
+	// The fields of earlier versions, which clients still read.
+	first := spec.ServiceEndpoints[0]
+	spec.RegistryServiceEnabled, spec.ServiceEndpoint, spec.ServiceEndpointInsecure = true, first.Endpoint, first.Insecure //nolint:staticcheck
 
-	if !spec.RegistryServiceEnabled {
-		return spec, nil
+	identity := cfg.DiscoveryIdentityConfig()
+	if identity == nil {
+		return spec, errors.New("cluster identity is required when discovery service is configured")
 	}
 
-	endpoint, err := url.ParseRequestURI(d.Registries().Service().Endpoint())
-	if err != nil {
-		return spec, err
-	}
+	var err error
 
-	spec.ServiceEndpointInsecure = endpoint.Scheme == "http"
-
-	port := endpoint.Port()
-	if port == "" && spec.ServiceEndpointInsecure {
-		port = "80"
-	} else if port == "" {
-		port = "443"
-	}
-
-	spec.ServiceEndpoint = net.JoinHostPort(endpoint.Hostname(), port)
-	spec.ServiceClusterID = cfg.Cluster().ID()
-	spec.ServiceEncryptionKey, err = base64.StdEncoding.DecodeString(cfg.Cluster().Secret())
+	spec.ServiceClusterID = identity.ClusterID()
+	spec.ServiceEncryptionKey, err = base64.StdEncoding.DecodeString(identity.ClusterSecret())
 
 	return spec, err
+}
+
+func clusterInfo(cfg config.Config) cluster.InfoSpec {
+	var spec cluster.InfoSpec
+
+	if identity := cfg.DiscoveryIdentityConfig(); identity != nil {
+		spec.ClusterID = identity.ClusterID()
+	}
+
+	if named := cfg.K8sClusterConfig(); named != nil {
+		spec.ClusterName = named.ClusterName()
+	}
+
+	return spec
 }
 
 // kubePrism is the local load balancer before the API servers, and where it finds them.
@@ -208,7 +233,9 @@ func kubePrism(f *facts, members []Member) []owned {
 		out       []owned
 	)
 
-	if endpoint := f.active.Cluster().Endpoint(); endpoint != nil {
+	if named := f.active.K8sClusterConfig(); named != nil {
+		endpoint := named.ClusterEndpoint()
+
 		port, err := strconv.ParseUint(endpoint.Port(), 10, 32)
 		if err != nil {
 			port = 443
@@ -225,7 +252,7 @@ func kubePrism(f *facts, members []Member) []owned {
 
 	if f.controlPlane() {
 		endpoints = append(endpoints, k8s.KubePrismEndpoint{
-			Host: "localhost", Port: uint32(f.active.Cluster().LocalAPIServerPort()),
+			Host: "localhost", Port: uint32(f.active.K8sAPIServerConfig().APIPort()),
 		})
 	}
 
@@ -241,7 +268,7 @@ func kubePrism(f *facts, members []Member) []owned {
 		k8s.NewKubePrismEndpoints(k8s.NamespaceName, k8s.KubePrismEndpointsID),
 		k8s.KubePrismEndpointsSpec{Endpoints: endpoints}))
 
-	if prism := f.active.Machine().Features().KubePrism(); prism.Enabled() {
+	if prism := f.active.K8sKubePrismConfig(); prism != nil {
 		out = append(out, of("k8s.KubePrismConfigController",
 			k8s.NewKubePrismConfig(k8s.NamespaceName, k8s.KubePrismConfigID),
 			k8s.KubePrismConfigSpec{Host: "127.0.0.1", Port: prism.Port(), Endpoints: endpoints}))

@@ -34,6 +34,11 @@ func (m *Machine) InstallDisk(cfg config.Config) (string, error) {
 		return "", fmt.Errorf("install disk selector is invalid: %w", err)
 	}
 
+	if document := cfg.UnattendedInstallConfig(); document != nil {
+		selector := document.VolumeSelector()
+		expression = &selector
+	}
+
 	if expression != nil {
 		matched, err := blockhelpers.MatchDisks(context.Background(), m.state, expression)
 		if err != nil {

@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	talosconfig "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 	"github.com/siderolabs/talos/pkg/machinery/resources/v1alpha1"
 
+	"firstlight.dev/lab/machine/internal/behaviour"
 	"firstlight.dev/lab/machine/internal/book"
 )
 
@@ -36,6 +38,9 @@ type facts struct {
 	etcdWasHealthy bool
 }
 
+// behaviour is that of the version that runs.
+func (f *facts) behaviour() behaviour.Behaviour { return behaviour.Of(f.talos) }
+
 // configured tells if there is a config that makes the machine part of a cluster. A config may have network documents only.
 func (f *facts) configured() bool {
 	return f.active != nil && f.active.Machine() != nil && f.active.Cluster() != nil
@@ -44,6 +49,15 @@ func (f *facts) configured() bool {
 // controlPlane tells if the config makes the machine a control plane.
 func (f *facts) controlPlane() bool {
 	return f.configured() && f.active.Machine().Type().IsControlPlane()
+}
+
+// hostDNS is the machine's own resolver; nil if the config does not say anything of it.
+func (f *facts) hostDNS() talosconfig.NetworkHostDNSConfig {
+	if !f.configured() {
+		return nil
+	}
+
+	return f.active.NetworkHostDNSConfig()
 }
 
 // uplink is the link that carries the machine's address: the first that is up.

@@ -60,15 +60,22 @@ var clusterSecrets = sync.OnceValues(func() (*secrets.Bundle, error) {
 	return secrets.NewBundle(secrets.NewClock(), config.TalosVersionCurrent)
 })
 
-// generated is a config as `talosctl gen config` makes it, with patches.
+// generated is a config as `talosctl gen config` makes it for Talos 1.13, with patches.
 func generated(t *testing.T, kind machine.Type, patches ...string) config.Provider {
+	t.Helper()
+
+	return generatedFor(t, config.TalosVersion1_13, kind, patches...)
+}
+
+// generatedFor is one for another version: since 1.14 the settings of Kubernetes are documents.
+func generatedFor(t *testing.T, version *config.VersionContract, kind machine.Type, patches ...string) config.Provider {
 	t.Helper()
 
 	bundle, err := clusterSecrets()
 	must(t, err)
 
 	in, err := generate.NewInput("lab", "https://10.5.0.2:6443", "1.36.0",
-		generate.WithInstallDisk("/dev/nvme0n1"), generate.WithSecretsBundle(bundle))
+		generate.WithInstallDisk("/dev/nvme0n1"), generate.WithSecretsBundle(bundle), generate.WithVersionContract(version))
 	must(t, err)
 
 	cfg, err := in.Config(kind)

@@ -101,7 +101,7 @@ func Nodename(cfg config.Config, nodeID string, address netip.Addr) (string, err
 	}
 
 	name := spec.Hostname
-	if cfg.Machine() != nil && cfg.Machine().Kubelet().RegisterWithFQDN() {
+	if node := cfg.K8sNodeConfig(); node != nil && node.RegisterWithFQDN() {
 		name = spec.FQDN()
 	}
 
@@ -175,7 +175,7 @@ func hostname(f *facts) ([]owned, error) {
 
 // nodename says from which version of the hostname it was made.
 func nodename(f *facts, version versions) ([]owned, error) {
-	if f.active == nil || f.active.Machine() == nil || f.hostname().Hostname == "" {
+	if f.active == nil || f.active.K8sNodeConfig() == nil || f.hostname().Hostname == "" {
 		return nil, nil
 	}
 
@@ -188,7 +188,7 @@ func nodename(f *facts, version versions) ([]owned, error) {
 		of("k8s.NodenameController", k8s.NewNodename(k8s.NamespaceName, k8s.NodenameID), k8s.NodenameSpec{
 			Nodename:             name,
 			HostnameVersion:      version(network.NewHostnameStatus(network.NamespaceName, network.HostnameID).Metadata()),
-			SkipNodeRegistration: f.active.Machine().Kubelet().SkipNodeRegistration(),
+			SkipNodeRegistration: f.active.K8sNodeConfig().SkipNodeRegistration(),
 		}),
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	kubeletrules "github.com/siderolabs/talos/pkg/machinery/kubelet"
+	"github.com/siderolabs/talos/pkg/machinery/labels"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 )
 
@@ -31,14 +32,11 @@ func ImageVersion(image string) string {
 
 // kubelet is how the kubelet is to be run. `talosctl upgrade-k8s` reads its image and flags here.
 func kubelet(f *facts) ([]owned, error) {
-	if !f.configured() {
+	if !f.configured() || f.active.K8sNetworkConfig() == nil || f.active.K8sNodeConfig() == nil || f.active.K8sKubeletConfig() == nil {
 		return nil, nil
 	}
 
-	cfg, err := kubeletConfig(f.active)
-	if err != nil {
-		return nil, err
-	}
+	cfg := kubeletConfig(f.active)
 
 	out := []owned{
 		of("k8s.StaticPodServerController",
@@ -52,40 +50,55 @@ func kubelet(f *facts) ([]owned, error) {
 		return out, err
 	}
 
-	return append(out, of("k8s.KubeletSpecController", k8s.NewKubeletSpec(k8s.NamespaceName, k8s.KubeletID), *spec)), nil
+	return append(out,
+		of("k8s.KubeletSpecController", k8s.NewKubeletSpec(k8s.NamespaceName, k8s.KubeletID), *spec),
+		of("k8s.KubeletStatusController", k8s.NewKubeletStatus(k8s.NamespaceName, k8s.KubeletID),
+			k8s.KubeletStatusSpec{Image: spec.Image})), nil
 }
 
-func kubeletConfig(cfg config.Config) (k8s.KubeletConfigSpec, error) {
-	kubelet := cfg.Machine().Kubelet()
+func kubeletConfig(cfg config.Config) k8s.KubeletConfigSpec {
+	kubelet, node, network := cfg.K8sKubeletConfig(), cfg.K8sNodeConfig(), cfg.K8sNetworkConfig()
 
 	dns := kubelet.ClusterDNS()
 	if len(dns) == 0 {
-		ips, err := cfg.Cluster().Network().DNSServiceIPs()
-		if err != nil {
-			return k8s.KubeletConfigSpec{}, fmt.Errorf("error building DNS service IPs: %w", err)
-		}
-
-		for _, ip := range ips {
+		for _, ip := range k8s.DNSServiceAddrs(network.ServiceCIDRs()) {
 			dns = append(dns, ip.String())
 		}
 	}
 
-	return k8s.KubeletConfigSpec{
-		Image:                         kubelet.Image(),
-		ClusterDNS:                    dns,
-		ClusterDomain:                 cfg.Cluster().Network().DNSDomain(),
-		ExtraArgs:                     argValues(kubelet.ExtraArgs()),
-		ExtraMounts:                   kubelet.ExtraMounts(),
-		ExtraConfig:                   kubelet.ExtraConfig(),
-		CloudProviderExternal:         cfg.Cluster().ExternalCloudProvider().Enabled(),
-		DefaultRuntimeSeccompEnabled:  kubelet.DefaultRuntimeSeccompProfileEnabled(),
-		SkipNodeRegistration:          kubelet.SkipNodeRegistration(),
-		StaticPodListURL:              staticPodURL,
-		DisableManifestsDirectory:     kubelet.DisableManifestsDirectory(),
-		EnableFSQuotaMonitoring:       cfg.Machine().Features().DiskQuotaSupportEnabled(),
-		CredentialProviderConfig:      kubelet.CredentialProviderConfig(),
-		AllowSchedulingOnControlPlane: cfg.Cluster().ScheduleOnControlPlanes(),
-	}, nil
+	spec := k8s.KubeletConfigSpec{
+		Image:                        kubelet.Image(),
+		ClusterDNS:                   dns,
+		ClusterDomain:                network.DNSDomain(),
+		ExtraArgs:                    argValues(kubelet.ExtraArgs()),
+		ExtraMounts:                  kubelet.ExtraMounts(),
+		ExtraConfig:                  kubelet.ExtraConfig(),
+		CloudProviderExternal:        cfg.Cluster().ExternalCloudProvider().Enabled(),
+		DefaultRuntimeSeccompEnabled: kubelet.DefaultRuntimeSeccompProfileEnabled(),
+		SkipNodeRegistration:         node.SkipNodeRegistration(),
+		StaticPodListURL:             staticPodURL,
+		DisableManifestsDirectory:    kubelet.DisableManifestsDirectory(),
+		EnableFSQuotaMonitoring:      cfg.Machine().Features().DiskQuotaSupportEnabled(),
+		RegisterWithTaints:           node.Taints(),
+	}
+
+	if provider := cfg.K8sCredentialProviderConfig(); provider != nil {
+		spec.CredentialProviderConfig = provider.Configuration()
+	}
+
+	return spec
+}
+
+// KubeletSettings are those with which the kubelet is started; nil if the config does not have it run.
+func KubeletSettings(cfg config.Config) any {
+	if cfg.K8sKubeletConfig() == nil || cfg.K8sNodeConfig() == nil || cfg.K8sNetworkConfig() == nil {
+		return nil
+	}
+
+	spec := kubeletConfig(cfg)
+	spec.RegisterWithTaints = nil // only counts once
+
+	return spec
 }
 
 // kubeletSpec is nil while the machine has no name or no address for its node.
@@ -110,19 +123,14 @@ func kubeletSpec(f *facts, cfg k8s.KubeletConfigSpec) (*k8s.KubeletSpecSpec, err
 		args["cloud-provider"] = argsbuilder.Value{"external"}
 	}
 
-	extra := argsbuilder.Args(f.active.Machine().Kubelet().ExtraArgs())
+	extra := argsbuilder.Args(f.active.K8sKubeletConfig().ExtraArgs())
 
 	if extra.Contains("hostname-override") {
 		name = ""
 	}
 
 	if !extra.Contains("node-ip") {
-		limits, err := nodeIPConfig(f.active)
-		if err != nil {
-			return nil, err
-		}
-
-		ips, err := f.nodeIPs(limits)
+		ips, err := f.nodeIPs(nodeIPConfig(f.active))
 		if err != nil || len(ips) == 0 {
 			return nil, err
 		}
@@ -190,20 +198,18 @@ func kubeletConfiguration(f *facts, cfg k8s.KubeletConfigSpec) (map[string]any, 
 		},
 	}
 
-	taints, err := kubeletTaints(f.active.Machine().Kubelet())
+	taints, err := kubeletTaints(f.active.K8sKubeletConfig())
 	if err != nil {
 		return nil, err
 	}
 
 	byFlag := len(cfg.ExtraArgs["register-with-taints"].Values) > 0
-	known := slices.ContainsFunc(taints, func(t Taint) bool { return t.Key == constants.LabelNodeRoleControlPlane })
-
 	for field, value := range cfg.ExtraConfig {
 		out[field] = value
 	}
 
-	if f.controlPlane() && !cfg.AllowSchedulingOnControlPlane && !cfg.SkipNodeRegistration && !byFlag && !known {
-		out["registerWithTaints"] = append(taints, Taint{Key: constants.LabelNodeRoleControlPlane, Effect: "NoSchedule"})
+	if wanted := firstTaints(f, cfg, taints); len(wanted) > 0 && !cfg.SkipNodeRegistration && !byFlag {
+		out["registerWithTaints"] = wanted
 	}
 
 	authorization := "Webhook"
@@ -253,6 +259,27 @@ func kubeletConfiguration(f *facts, cfg k8s.KubeletConfigSpec) (map[string]any, 
 	}
 
 	return plainJSON(out)
+}
+
+// firstTaints are those with which the kubelet registers the node: what its own config says, and what Talos will keep
+// there. Before 1.14 that was the taint of control planes alone.
+func firstTaints(f *facts, cfg k8s.KubeletConfigSpec, own []Taint) []Taint {
+	out := slices.Clone(own)
+
+	for key, text := range cfg.RegisterWithTaints {
+		if !f.behaviour().KubernetesDocuments && key != constants.LabelNodeRoleControlPlane {
+			continue
+		}
+
+		if !slices.ContainsFunc(own, func(t Taint) bool { return t.Key == key }) {
+			value, effect := labels.ParseTaint(text)
+			out = append(out, Taint{Key: key, Value: value, Effect: effect})
+		}
+	}
+
+	slices.SortFunc(out, func(a, b Taint) int { return strings.Compare(a.Key, b.Key) })
+
+	return out
 }
 
 // plainJSON turns values of any types into those that a resource can carry.

@@ -12,28 +12,33 @@ import (
 
 // networkServices are name servers, time servers and what depends on them, and if the network is ready at all.
 func networkServices(f *facts) ([]owned, error) {
-	resolvers := network.ResolverSpecSpec{
-		DNSServers: []netip.Addr{
-			netip.MustParseAddr(constants.DefaultPrimaryResolver),
-			netip.MustParseAddr(constants.DefaultSecondaryResolver),
-		},
-	}
+	resolvers := network.ResolverSpecSpec{NameServers: []network.NameServerSpec{
+		{Addr: netip.MustParseAddr(constants.DefaultPrimaryResolver)},
+		{Addr: netip.MustParseAddr(constants.DefaultSecondaryResolver)},
+	}}
 	timeServers := network.TimeServerSpecSpec{NTPServers: []string{constants.DefaultNTPServer}}
 	syncDisabled := false
 
 	if f.active != nil {
 		if c := f.active.NetworkResolverConfig(); c != nil {
 			if servers := c.Resolvers(); len(servers) > 0 {
-				resolvers.DNSServers = slices.Clone(servers)
+				resolvers.NameServers = nil
 				resolvers.ConfigLayer = network.ConfigMachineConfiguration
+
+				for _, server := range servers {
+					resolvers.NameServers = append(resolvers.NameServers, network.NameServerSpec{
+						Addr: server.Addr, Protocol: server.Protocol, TLSServerName: server.TLSServerName,
+					})
+				}
 			}
 
 			if domain := f.hostname().Domainname; domain != "" && !c.DisableSearchDomain() {
 				resolvers.SearchDomains = []string{domain}
 			}
 
-			if domains := c.SearchDomains(); len(domains) > 0 {
+			if domains, given := c.SearchDomains().Get(); given {
 				resolvers.SearchDomains = slices.Clone(domains)
+				resolvers.SearchDomainsOverridden = true
 				resolvers.ConfigLayer = network.ConfigMachineConfiguration
 			}
 		}
@@ -48,11 +53,19 @@ func networkServices(f *facts) ([]owned, error) {
 		}
 	}
 
+	for _, server := range resolvers.NameServers {
+		resolvers.DNSServers = append(resolvers.DNSServers, server.Addr) //nolint:staticcheck // clients still read it
+	}
+
 	out := []owned{
 		of("network.ResolverMergeController",
 			network.NewResolverSpec(network.NamespaceName, network.ResolverID), resolvers),
 		of("network.ResolverSpecController", network.NewResolverStatus(network.NamespaceName, network.ResolverID),
-			network.ResolverStatusSpec{DNSServers: resolvers.DNSServers, SearchDomains: resolvers.SearchDomains}),
+			network.ResolverStatusSpec{
+				DNSServers:    resolvers.DNSServers, //nolint:staticcheck // clients still read it
+				NameServers:   resolvers.NameServers,
+				SearchDomains: resolvers.SearchDomains,
+			}),
 		of("network.TimeServerMergeController",
 			network.NewTimeServerSpec(network.NamespaceName, network.TimeServerID), timeServers),
 		of("network.TimeServerSpecController", network.NewTimeServerStatus(network.NamespaceName, network.TimeServerID),
@@ -67,14 +80,14 @@ func networkServices(f *facts) ([]owned, error) {
 			files.EtcFileStatusSpec{SpecVersion: "1"}))
 	}
 
-	if f.configured() {
+	if hostDNS := f.hostDNS(); hostDNS != nil {
 		dns := network.HostDNSConfigSpec{
-			Enabled:            f.active.Machine().Features().HostDNS().Enabled(),
-			ResolveMemberNames: f.active.Machine().Features().HostDNS().ResolveMemberNames(),
+			Enabled:            hostDNS.HostDNSEnabled(),
+			ResolveMemberNames: hostDNS.ResolveMemberNames(),
 			ListenAddresses:    []netip.AddrPort{netip.MustParseAddrPort("127.0.0.53:53")},
 		}
 
-		if f.active.Machine().Features().HostDNS().ForwardKubeDNSToHost() {
+		if hostDNS.ForwardKubeDNSToHost() {
 			dns.ServiceHostDNSAddress = netip.MustParseAddr(constants.HostDNSAddress)
 			dns.ListenAddresses = append(dns.ListenAddresses, netip.AddrPortFrom(dns.ServiceHostDNSAddress, 53))
 		}

@@ -38,15 +38,11 @@ func node(f *facts) ([]owned, error) {
 			k8s.NodeTaintSpecSpec{Key: t.Key, Effect: t.Effect, Value: t.Value}))
 	}
 
-	if !f.configured() {
+	if !f.configured() || f.active.K8sNetworkConfig() == nil || f.active.K8sNodeConfig() == nil {
 		return out, nil
 	}
 
-	limits, err := nodeIPConfig(f.active)
-	if err != nil {
-		return out, err
-	}
-
+	limits := nodeIPConfig(f.active)
 	out = append(out, of("k8s.NodeIPConfigController", k8s.NewNodeIPConfig(k8s.NamespaceName, k8s.KubeletID), limits))
 
 	ips, err := f.nodeIPs(limits)
@@ -58,33 +54,29 @@ func node(f *facts) ([]owned, error) {
 		k8s.NodeIPSpec{Addresses: ips})), nil
 }
 
-func nodeIPConfig(cfg config.Config) (k8s.NodeIPConfigSpec, error) {
-	cluster := cfg.Cluster().Network()
+func nodeIPConfig(cfg config.Config) k8s.NodeIPConfigSpec {
+	network := cfg.K8sNetworkConfig()
 
 	spec := k8s.NodeIPConfigSpec{
-		ValidSubnets:   cfg.Machine().Kubelet().NodeIP().ValidSubnets(),
-		ExcludeSubnets: slices.Concat(cluster.PodCIDRs(), cluster.ServiceCIDRs(), virtualIPs(cfg)),
+		ValidSubnets: cfg.K8sNodeConfig().NodeIP().ValidSubnets(),
+		ExcludeSubnets: slices.Concat(
+			Prefixes(network.PodCIDRs()), Prefixes(network.ServiceCIDRs()), virtualIPs(cfg)),
 	}
 
 	if len(spec.ValidSubnets) > 0 {
-		return spec, nil
+		return spec
 	}
 
 	// The families of the services' networks are those of the nodes.
-	for _, cidr := range cluster.ServiceCIDRs() {
-		p, err := netip.ParsePrefix(cidr)
-		if err != nil {
-			return spec, fmt.Errorf("failed to parse subnet: %w", err)
-		}
-
-		if p.Addr().Is6() {
+	for _, network := range network.ServiceCIDRs() {
+		if network.Addr().Is6() {
 			spec.ValidSubnets = append(spec.ValidSubnets, "::/0")
 		} else {
 			spec.ValidSubnets = append(spec.ValidSubnets, "0.0.0.0/0")
 		}
 	}
 
-	return spec, nil
+	return spec
 }
 
 // virtualIPs move between machines and are never a node's own.

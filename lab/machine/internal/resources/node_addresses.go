@@ -45,11 +45,7 @@ func nodeAddresses(f *facts) ([]owned, error) {
 		return out, nil
 	}
 
-	subnets, err := kubernetesSubnets(f.active)
-	if err != nil {
-		return out, err
-	}
-
+	subnets := kubernetesSubnets(f.active)
 	if f.nodeStatus != nil {
 		subnets = slices.Concat(subnets, f.nodeStatus.PodCIDRs)
 	}
@@ -83,9 +79,7 @@ func (f *facts) clusterAddresses() []netip.Addr {
 	prefixes := f.routed()
 
 	if f.configured() {
-		if subnets, err := kubernetesSubnets(f.active); err == nil {
-			prefixes = without(prefixes, subnets)
-		}
+		prefixes = without(prefixes, kubernetesSubnets(f.active))
 	}
 
 	var out []netip.Addr
@@ -97,19 +91,13 @@ func (f *facts) clusterAddresses() []netip.Addr {
 }
 
 // kubernetesSubnets are the networks of pods and services.
-func kubernetesSubnets(cfg config.Config) ([]netip.Prefix, error) {
-	var out []netip.Prefix
-
-	for _, cidr := range slices.Concat(cfg.Cluster().Network().PodCIDRs(), cfg.Cluster().Network().ServiceCIDRs()) {
-		p, err := netip.ParsePrefix(cidr)
-		if err != nil {
-			return nil, err
-		}
-
-		out = append(out, p)
+func kubernetesSubnets(cfg config.Config) []netip.Prefix {
+	network := cfg.K8sNetworkConfig()
+	if network == nil {
+		return nil
 	}
 
-	return out, nil
+	return slices.Concat(network.PodCIDRs(), network.ServiceCIDRs())
 }
 
 func within(list, subnets []netip.Prefix) []netip.Prefix {

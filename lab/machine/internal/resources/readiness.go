@@ -113,7 +113,7 @@ func nodeProblem(f *facts) string {
 	name := f.nodename()
 
 	switch {
-	case name == "" || f.active.Machine() == nil || f.active.Machine().Kubelet().SkipNodeRegistration():
+	case name == "" || f.active.K8sNodeConfig() == nil || f.active.K8sNodeConfig().SkipNodeRegistration():
 		return ""
 	case f.nodeStatus == nil || f.nodeStatus.Nodename != name:
 		return fmt.Sprintf("node %q status is not available yet", name)

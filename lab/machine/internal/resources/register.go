@@ -12,6 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/containers"
 	"github.com/siderolabs/talos/pkg/machinery/resources/cri"
 	"github.com/siderolabs/talos/pkg/machinery/resources/etcd"
 	"github.com/siderolabs/talos/pkg/machinery/resources/files"
@@ -25,11 +26,12 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/resources/security"
 	"github.com/siderolabs/talos/pkg/machinery/resources/siderolink"
+	"github.com/siderolabs/talos/pkg/machinery/resources/storage"
 	"github.com/siderolabs/talos/pkg/machinery/resources/time"
 	"github.com/siderolabs/talos/pkg/machinery/resources/v1alpha1"
 )
 
-// namespaces of Talos 1.13 and what it says about them.
+// namespaces of Talos 1.14 and what it says about them.
 var namespaces = [][2]string{
 	{v1alpha1.NamespaceName, "Talos v1alpha1 subsystems glue resources."},
 	{cluster.NamespaceName, "Cluster configuration and discovery resources."},
@@ -47,30 +49,37 @@ var namespaces = [][2]string{
 	{secrets.NamespaceName, "Resources with secret material."},
 	{security.NamespaceName, "Security resources."},
 	{perf.NamespaceName, "Stats resources."},
+	{containers.NamespaceName, "Talos-managed container resources."},
+	{storage.NamespaceName, "Storage resources."},
 }
 
-// kinds are the resource types of Talos 1.13, published here or not: `talosctl get` of a type that a machine has none
+// kinds are the resource types of Talos 1.14, published here or not: `talosctl get` of a type that a machine has none
 // of prints nothing, but of an unknown one it fails.
 var kinds = []meta.ResourceWithRD{
 	&block.Device{}, &block.DiscoveredVolume{}, &block.DiscoveryRefreshRequest{}, &block.DiscoveryRefreshStatus{},
 	&block.Disk{}, &block.MountRequest{}, &block.MountStatus{}, &block.SwapStatus{}, &block.Symlink{},
 	&block.SystemDisk{}, &block.UserDiskConfigStatus{}, &block.VolumeConfig{}, &block.VolumeLifecycle{},
 	&block.VolumeMountRequest{}, &block.VolumeMountStatus{}, &block.VolumeStatus{}, &block.ZswapStatus{},
+	&block.FSScrubSchedule{}, &block.FSScrubStatus{}, &block.VolumeTrimSchedule{},
+
+	&containers.ContainerImageStatus{}, &containers.ContainerInstanceSpec{}, &containers.ContainerInstanceStatus{},
+	&containers.ContainerLifecycle{}, &containers.ContainerMountStatus{}, &containers.ContainerSpec{},
 
 	&cluster.Affiliate{}, &cluster.Config{}, &cluster.Identity{}, &cluster.Info{}, &cluster.Member{},
 
 	&config.MachineConfig{}, &config.MachineType{},
 
-	&cri.ImageCacheConfig{}, &cri.RegistriesConfig{}, &cri.SeccompProfile{},
+	&cri.BaseRuntimeSpecConfig{}, &cri.CustomizationConfig{}, &cri.ImageCacheConfig{}, &cri.RegistriesConfig{}, &cri.SeccompProfile{},
 
 	&etcd.Config{}, &etcd.Member{}, &etcd.PKIStatus{}, &etcd.Spec{},
 
 	&files.EtcFileSpec{}, &files.EtcFileStatus{},
 
-	&hardware.MemoryModule{}, &hardware.PCIDevice{}, &hardware.PCIDriverRebindConfig{},
+	&hardware.CPUCore{}, &hardware.MemoryModule{}, &hardware.PCIDevice{}, &hardware.PCIDriverRebindConfig{},
 	&hardware.PCIDriverRebindStatus{}, &hardware.PCRStatus{}, &hardware.Processor{}, &hardware.SystemInformation{},
 
-	&k8s.APIServerConfig{}, &k8s.AdmissionControlConfig{}, &k8s.AuditPolicyConfig{}, &k8s.AuthorizationConfig{},
+	&k8s.APIServerConfig{}, &k8s.AdmissionControlConfig{}, &k8s.AuditPolicyConfig{}, &k8s.AuthenticationConfig{},
+	&k8s.AuthorizationConfig{}, &k8s.EtcdEncryptionConfig{}, &k8s.KubeletStatus{},
 	&k8s.BootstrapManifestsConfig{}, &k8s.ConfigStatus{}, &k8s.ControllerManagerConfig{}, &k8s.Endpoint{},
 	&k8s.ExtraManifestsConfig{}, &k8s.KubePrismConfig{}, &k8s.KubePrismEndpoints{}, &k8s.KubePrismStatuses{},
 	&k8s.KubeletConfig{}, &k8s.KubeletKubeconfig{}, &k8s.KubeletLifecycle{}, &k8s.KubeletSpec{}, &k8s.Manifest{},
@@ -82,7 +91,8 @@ var kinds = []meta.ResourceWithRD{
 
 	&kubespan.Config{}, &kubespan.Endpoint{}, &kubespan.Identity{}, &kubespan.PeerSpec{}, &kubespan.PeerStatus{},
 
-	&network.AddressSpec{}, &network.AddressStatus{}, &network.DNSResolveCache{}, &network.DNSUpstream{},
+	&network.AddressSpec{}, &network.AddressStatus{}, &network.BGPInstanceConfig{}, &network.BGPPeerStatus{},
+	&network.StaticHost{}, &network.DNSResolveCache{}, &network.DNSUpstream{},
 	&network.DeviceConfigSpec{}, &network.EthernetSpec{}, &network.EthernetStatus{}, &network.HardwareAddr{},
 	&network.HostDNSConfig{}, &network.HostnameSpec{}, &network.HostnameStatus{}, &network.LinkAliasSpec{},
 	&network.LinkRefresh{}, &network.LinkSpec{}, &network.LinkStatus{}, &network.NfTablesChain{},
@@ -93,6 +103,9 @@ var kinds = []meta.ResourceWithRD{
 	&network.TimeServerStatus{},
 
 	&perf.CPU{}, &perf.Memory{},
+
+	&runtime.BootID{}, &runtime.ImageFactorySchematic{}, &runtime.KernelModuleStatus{}, &runtime.RebootRequest{},
+	&runtime.UnattendedInstallStatus{},
 
 	&runtime.APIServiceConfig{}, &runtime.BootedEntry{}, &runtime.DevicesStatus{}, &runtime.Diagnostic{},
 	&runtime.Environment{}, &runtime.EventSinkConfig{}, &runtime.ExtensionServiceConfig{},
@@ -113,7 +126,12 @@ var kinds = []meta.ResourceWithRD{
 
 	&siderolink.Config{}, &siderolink.Status{}, &siderolink.Tunnel{},
 
-	&time.AdjtimeStatus{}, &time.Status{},
+	&storage.LVMLogicalVolumeSpec{}, &storage.LVMLogicalVolumeStatus{}, &storage.LVMPhysicalVolumeSpec{},
+	&storage.LVMPhysicalVolumeStatus{}, &storage.LVMRefreshRequest{}, &storage.LVMValidationError{},
+	&storage.LVMVolumeGroupSpec{}, &storage.LVMVolumeGroupStatus{}, &storage.MDArraySpec{}, &storage.MDArrayStatus{},
+	&storage.MDRefreshRequest{},
+
+	&time.AdjtimeStatus{}, &time.NTPStatus{}, &time.Status{},
 
 	&v1alpha1.AcquireConfigSpec{}, &v1alpha1.AcquireConfigStatus{}, &v1alpha1.Service{},
 }

@@ -35,17 +35,13 @@ func NodeRole(cfg config.Config) string {
 	return "worker"
 }
 
-// NodeLabels are those that Talos keeps on the Node: of the config, of the role, and one for each extension. That
-// control planes are excluded from load balancers is no rule of Talos: generated configs say so.
+// NodeLabels are those that Talos keeps on the Node: of the config, and one for each extension. The label of the role is
+// added to a config that says labels by the fields of earlier versions; a document says it itself.
 func NodeLabels(cfg config.Config, extensions ...Extension) map[string]string {
 	out := map[string]string{}
 
-	if cfg.Machine() != nil {
-		maps.Copy(out, cfg.Machine().NodeLabels())
-
-		if cfg.Machine().Type().IsControlPlane() {
-			out[constants.LabelNodeRoleControlPlane] = ""
-		}
+	if node := cfg.K8sNodeConfig(); node != nil {
+		maps.Copy(out, node.Labels())
 	}
 
 	for _, e := range extensions {
@@ -62,8 +58,8 @@ func NodeLabels(cfg config.Config, extensions ...Extension) map[string]string {
 func NodeAnnotations(cfg config.Config, extensions ...Extension) map[string]string {
 	out := map[string]string{}
 
-	if cfg.Machine() != nil {
-		maps.Copy(out, cfg.Machine().NodeAnnotations())
+	if node := cfg.K8sNodeConfig(); node != nil {
+		maps.Copy(out, node.Annotations())
 	}
 
 	for _, e := range extensions {
@@ -79,30 +75,18 @@ func extensionKey(e Extension) bool {
 	return e.Name != "" && labels.ValidateQualifiedName(constants.K8sExtensionPrefix+e.Name) == nil
 }
 
-// NodeTaints are those that Talos keeps on the Node: that of control planes unless pods may run there, and the config's.
+// NodeTaints are those that Talos keeps on the Node. As with labels, a document says that of control planes itself.
 func NodeTaints(cfg config.Config) []Taint {
-	if cfg.Machine() == nil {
+	node := cfg.K8sNodeConfig()
+	if node == nil {
 		return nil
 	}
 
-	taints := map[string]Taint{}
-
-	if cfg.Cluster() != nil && cfg.Machine().Type().IsControlPlane() && !cfg.Cluster().ScheduleOnControlPlanes() {
-		taints[constants.LabelNodeRoleControlPlane] = Taint{Key: constants.LabelNodeRoleControlPlane, Effect: "NoSchedule"}
-	}
-
-	for key, text := range cfg.Machine().NodeTaints() {
-		value, effect, both := strings.Cut(text, ":")
-		if !both {
-			value, effect = "", text
-		}
-
-		taints[key] = Taint{Key: key, Value: value, Effect: effect}
-	}
-
 	var out []Taint
-	for _, key := range slices.Sorted(maps.Keys(taints)) {
-		out = append(out, taints[key])
+
+	for _, key := range slices.Sorted(maps.Keys(node.Taints())) {
+		value, effect := labels.ParseTaint(node.Taints()[key])
+		out = append(out, Taint{Key: key, Value: value, Effect: effect})
 	}
 
 	return out
@@ -113,17 +97,18 @@ func NodeTaints(cfg config.Config) []Taint {
 func Register(cfg config.Config, extensions ...Extension) (Registration, error) {
 	r := Registration{Labels: map[string]string{}, Annotations: map[string]string{}}
 
-	if cfg.Machine() == nil {
+	kubelet := cfg.K8sKubeletConfig()
+	if cfg.Machine() == nil || kubelet == nil {
 		return r, nil
 	}
 
-	taints, err := kubeletTaints(cfg.Machine().Kubelet())
+	taints, err := kubeletTaints(kubelet)
 	if err != nil {
 		return r, err
 	}
 
 	r.Taints = taints
-	maps.Copy(r.Labels, kubeletLabels(cfg.Machine().Kubelet()))
+	maps.Copy(r.Labels, kubeletLabels(kubelet))
 
 	own := func(annotation string, keys []string) {
 		if len(keys) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/resources/secrets"
 )
 
@@ -27,15 +28,14 @@ func rootSecrets(f *facts) ([]owned, error) {
 
 	var errs []error
 
-	if ca := f.active.Cluster().Etcd().CA(); ca != nil {
+	if etcd := f.active.Cluster().Etcd(); etcd != nil && etcd.CA() != nil {
 		out = append(out, of("secrets.RootEtcdController", secrets.NewEtcdRoot(secrets.EtcdRootID),
-			secrets.EtcdRootSpec{EtcdCA: ca}))
+			secrets.EtcdRootSpec{EtcdCA: etcd.CA()}))
 	} else {
 		errs = append(errs, errors.New("missing cluster.etcdCA secret"))
 	}
 
-	root, err := kubernetesRoot(f.active)
-	if err != nil {
+	if root, err := kubernetesRoot(f.active); err != nil {
 		errs = append(errs, err)
 	} else {
 		out = append(out, of("secrets.RootKubernetesController", secrets.NewKubernetesRoot(secrets.KubernetesRootID), root))
@@ -78,7 +78,7 @@ func osRoot(cfg config.Config) secrets.OSRootSpec {
 		}
 	}
 
-	if cfg.Machine().Features().KubernetesTalosAPIAccess().Enabled() {
+	if cfg.K8sTalosAPIAccessConfig() != nil {
 		spec.CertSANDNSNames = append(spec.CertSANDNSNames,
 			constants.KubernetesTalosAPIServiceName,
 			constants.KubernetesTalosAPIServiceName+"."+constants.KubernetesTalosAPIServiceNamespace)
@@ -88,39 +88,52 @@ func osRoot(cfg config.Config) secrets.OSRootSpec {
 }
 
 func kubernetesRoot(cfg config.Config) (secrets.KubernetesRootSpec, error) {
+	named, server, authority := cfg.K8sClusterConfig(), cfg.K8sAPIServerConfig(), cfg.K8sAPIServerCAConfig()
+	aggregator, accounts := cfg.K8sAggregatorCAConfig(), cfg.K8sServiceAccountConfig()
+
+	switch {
+	case named == nil:
+		return secrets.KubernetesRootSpec{}, errors.New("missing name or endpoint of the cluster")
+	case aggregator == nil:
+		return secrets.KubernetesRootSpec{}, errors.New("missing cluster.aggregatorCA secret")
+	case authority == nil || len(authority.AcceptedCAs()) == 0:
+		return secrets.KubernetesRootSpec{}, errors.New("missing cluster.CA secret")
+	case accounts == nil:
+		return secrets.KubernetesRootSpec{}, errors.New("missing cluster.serviceAccount secret")
+	}
+
 	cluster := cfg.Cluster()
 
-	ips, err := cluster.Network().APIServerIPs()
-	if err != nil {
-		return secrets.KubernetesRootSpec{}, fmt.Errorf("error building API service IPs: %w", err)
-	}
-
 	spec := secrets.KubernetesRootSpec{
-		Name:                      cluster.Name(),
-		Endpoint:                  cluster.Endpoint(),
-		LocalEndpoint:             &url.URL{Scheme: "https", Host: fmt.Sprintf("localhost:%d", cluster.LocalAPIServerPort())},
-		CertSANs:                  cluster.CertSANs(),
-		APIServerIPs:              ips,
-		DNSDomain:                 cluster.Network().DNSDomain(),
-		ServiceAccount:            cluster.ServiceAccount(),
-		AggregatorCA:              cluster.AggregatorCA(),
-		AESCBCEncryptionSecret:    cluster.AESCBCEncryptionSecret(),
-		SecretboxEncryptionSecret: cluster.SecretboxEncryptionSecret(),
-		BootstrapTokenID:          cluster.Token().ID(),
-		BootstrapTokenSecret:      cluster.Token().Secret(),
+		Name:                       named.ClusterName(),
+		Endpoint:                   named.ClusterEndpoint(),
+		LocalEndpoint:              &url.URL{Scheme: "https", Host: fmt.Sprintf("localhost:%d", server.APIPort())},
+		CertSANs:                   server.CertSANs(),
+		IssuingCA:                  authority.IssuingCA(),
+		AcceptedCAs:                authority.AcceptedCAs(),
+		AggregatorCA:               aggregator.IssuingCA(),
+		AcceptedAggregatorCAs:      aggregator.AcceptedCAs(),
+		ServiceAccount:             accounts.IssuingKey(),
+		ServiceAccountAcceptedKeys: accounts.AcceptedKeys(),
+		IssuerURL:                  accounts.IssuerURL(),
+		AcceptedIssuers:            accounts.AcceptedIssuers(),
+		APIAudiences:               accounts.APIAudiences(),
+		AESCBCEncryptionSecret:     cluster.AESCBCEncryptionSecret(),
+		SecretboxEncryptionSecret:  cluster.SecretboxEncryptionSecret(),
+		BootstrapTokenID:           cluster.Token().ID(),
+		BootstrapTokenSecret:       cluster.Token().Secret(),
 	}
 
-	if prism := cfg.Machine().Features().KubePrism(); prism.Enabled() {
+	if network := cfg.K8sNetworkConfig(); network != nil {
+		spec.APIServerIPs, spec.DNSDomain = k8s.APIServerServiceAddrs(network.ServiceCIDRs()), network.DNSDomain()
+	}
+
+	if prism := cfg.K8sKubePrismConfig(); prism != nil {
 		spec.LocalEndpoint.Host = fmt.Sprintf("127.0.0.1:%d", prism.Port())
 	}
 
-	spec.IssuingCA, spec.AcceptedCAs = authority(cluster.IssuingCA(), cluster.AcceptedCAs())
-
-	switch {
-	case spec.AggregatorCA == nil:
-		return spec, errors.New("missing cluster.aggregatorCA secret")
-	case len(spec.AcceptedCAs) == 0:
-		return spec, errors.New("missing cluster.CA secret")
+	if encryption := cfg.K8sEtcdEncryptionConfig(); encryption != nil {
+		spec.EtcdEncryptionConfig = encryption.EtcdEncryptionConfig()
 	}
 
 	return spec, nil

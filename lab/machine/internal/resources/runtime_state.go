@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	talosconfig "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/extensions"
 	"github.com/siderolabs/talos/pkg/machinery/imager/quirks"
@@ -47,6 +48,15 @@ func runtimeState(f *facts) ([]owned, error) {
 			runtime.BootedEntrySpec{BootedEntry: fmt.Sprintf("Talos-%s.efi", f.talos)}))
 	}
 
+	if document := f.unattendedInstall(); document != nil {
+		status := runtime.UnattendedInstallStatusSpec{Image: document.InstallerImage()}
+		if status.Phase = runtime.UnattendedInstallPhaseInstalled; f.installed == "" {
+			status.Phase, status.Error = runtime.UnattendedInstallPhasePending, "no disk matched the selector"
+		}
+
+		out = append(out, of("runtime.UnattendedInstallController", runtime.NewUnattendedInstallStatus(), status))
+	}
+
 	for tag, value := range f.meta {
 		out = append(out, of("", runtime.NewMetaKey(runtime.NamespaceName, runtime.MetaKeyTagToID(tag)),
 			runtime.MetaKeySpec{Value: value}))
@@ -64,6 +74,15 @@ func runtimeState(f *facts) ([]owned, error) {
 	}
 
 	return out, nil
+}
+
+// unattendedInstall is the document that has the machine install itself; nil if there is none.
+func (f *facts) unattendedInstall() talosconfig.UnattendedInstallConfig {
+	if f.active == nil {
+		return nil
+	}
+
+	return f.active.UnattendedInstallConfig()
 }
 
 func cmdline(talos string) string {

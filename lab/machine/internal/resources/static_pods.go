@@ -155,25 +155,25 @@ func staticPods(f *facts, version versions) ([]owned, error) {
 		errs []error
 	)
 
-	for _, pod := range f.active.Machine().Pods() {
-		id, plain, err := configuredPod(pod)
+	for _, pod := range f.active.K8sStaticPodConfigs() {
+		plain, err := plainJSON(pod.Pod())
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("static pod: %w", err))
 
 			continue
 		}
 
-		out = append(out, of("k8s.StaticPodConfigController", k8s.NewStaticPod(k8s.NamespaceName, id),
+		out = append(out, of("k8s.StaticPodConfigController", k8s.NewStaticPod(k8s.NamespaceName, pod.Name()),
 			k8s.StaticPodSpec{Pod: plain}))
 	}
 
-	if !f.controlPlane() {
+	if !f.controlPlane() || !HasKubernetes(f.active) {
 		return out, errors.Join(errs...)
 	}
 
 	const secretsVersion = "1"
 
-	files := configFileVersion(version)
+	files := configFileVersion(f, version)
 
 	out = append(out,
 		of("k8s.RenderSecretsStaticPodController",
@@ -189,8 +189,8 @@ func staticPods(f *facts, version versions) ([]owned, error) {
 	}
 
 	for _, id := range slices.Sorted(maps.Keys(controlPlanePods)) {
-		pod, err := controlPlanePods[id](f.active, annotations{
-			secrets: secretsVersion, files: files, config: version(configOf(id)),
+		pod, err := controlPlanePods[id](f, annotations{
+			secrets: secretsVersion, files: files, config: version(configOf(f, id)),
 		})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", id, err))
@@ -212,26 +212,4 @@ func staticPods(f *facts, version versions) ([]owned, error) {
 	}
 
 	return out, errors.Join(errs...)
-}
-
-// configuredPod is a pod of machine.pods.
-func configuredPod(pod map[string]any) (string, map[string]any, error) {
-	plain, err := plainJSON(pod)
-	if err != nil {
-		return "", nil, fmt.Errorf("static pod: %w", err)
-	}
-
-	metadata, _ := plain["metadata"].(map[string]any)
-
-	name, ok := metadata["name"].(string)
-	if !ok {
-		return "", nil, errors.New("name is missing in static pod metadata")
-	}
-
-	namespace, ok := metadata["namespace"].(string)
-	if !ok {
-		namespace = corev1.NamespaceDefault
-	}
-
-	return namespace + "-" + name, plain, nil
 }

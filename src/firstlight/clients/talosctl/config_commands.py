@@ -96,7 +96,12 @@ class ConfigCommands(TalosctlProgram):
             "additional-sans": ",".join(additional_sans),
         }
         options += [f"--{name}={value}" for name, value in given.items() if value]
-        options += [SecretArgument("--config-patch=@", patch, f"patch {n}") for n, patch in enumerate(patches, 1)]
+        # talosctl makes the configs of both kinds, whatever is asked for: a patch that takes a taint of control planes
+        # away does not fit that of a worker.
+        option = {"controlplane": "--config-patch-control-plane=@", "worker": "--config-patch-worker=@"}.get(
+            kind, "--config-patch=@"
+        )
+        options += [SecretArgument(option, patch, f"patch {n}") for n, patch in enumerate(patches, 1)]
         done = await self._offline(["gen", "config"], options=options, operands=[cluster, endpoint], timeout=timeout)
         return Secret(done.stdout)
 
@@ -155,7 +160,7 @@ class ConfigCommands(TalosctlProgram):
         Args:
             target: The machine.
             config: The whole config.
-            mode: When it takes effect; ``auto`` reboots only if it must.
+            mode: When it takes effect; ``auto`` reboots only if it must, and from Talos 1.14 on not at all.
             dry_run: Only say what would happen.
             try_timeout: Seconds after which the config is taken back in mode ``try``.
             fingerprints: Those of the certificates that a machine in maintenance mode may show, from its console.
@@ -189,7 +194,7 @@ class ConfigCommands(TalosctlProgram):
 def _applied(done: TalosctlAnswer, *, is_dry_run: bool) -> machine_config.AppliedConfig | None:
     """What a machine says that it did, or None for a dry run without a difference, or the words that there is none.
 
-    It says so in words only; those of Talos 1.12 and 1.13 are the same.
+    It says so in words only; those of Talos 1.12 to 1.14 are the same, but 1.14 never says that it reboots.
     """
     warnings, said = _warnings(done.stderr)
     effect: machine_config.Effect = "unknown"

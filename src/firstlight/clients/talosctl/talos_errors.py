@@ -200,7 +200,13 @@ _WITHOUT_CODE: Sequence[tuple[re.Pattern[str], type[TalosError]]] = (
 
 _CUT = re.compile(r"(?:write|read): (?:broken pipe|connection reset by peer)|server preface: EOF")
 _RPC = re.compile(r"rpc error: code = (?P<code>[A-Za-z]+) desc = (?P<detail>.*)", re.DOTALL)
-_NODE = re.compile(r"^\s*(?:\* (?P<listed>\S+)|\"(?P<tracked>[^\"]+)\"|.*error from node (?P<named>\S+)): ")
+_NODE = re.compile(
+    r"^\s*(?:\* (?P<listed>\S+): "
+    r"|\"(?P<tracked>[^\"]+)\": "
+    r"|.*error (?:[^:]* )?(?:from|on) node (?P<named>\S+): "
+    # Since talosctl 1.14, which asks every machine itself.
+    r"|(?P<first>\S+): error )"
+)
 _PARTIAL = re.compile(r"^WARNING: \d+ errors? occurred:", re.MULTILINE)
 _USAGE = re.compile(r"\n\s*\nUsage:\n.*", re.DOTALL)
 _BULLET = re.compile(r"^\s*\* (?P<text>.*\S)\s*$", re.MULTILINE)

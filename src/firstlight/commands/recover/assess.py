@@ -117,7 +117,9 @@ async def reached(cluster: Cluster, means: Means) -> AsyncIterator[DoctorAccess]
     """
     way, no_keys = await _machines(cluster, means)
     config, no_api = await _config(cluster, means, way)
-    ways = DoctorAccess(way=way, no_keys=no_keys, no_api=no_api, program=means.programs.talosctl, reach=means.reach)
+    ways = DoctorAccess(
+        way=way, no_keys=no_keys, no_api=no_api, program=means.programs.talosctl_for(cluster), reach=means.reach
+    )
     if config is None:
         yield ways
         return
@@ -143,7 +145,7 @@ def lost(cluster: Cluster, means: Means) -> tuple[str, ...]:
 
 async def _machines(cluster: Cluster, means: Means) -> tuple[MachineAccess | None, str]:
     """By the Talos secrets, else by the talosconfig that ``up`` has left."""
-    if not cluster.machines or means.programs.talosctl is None:
+    if not cluster.machines or means.programs.talosctl_for(cluster) is None:
         return None, ""
     try:
         async with live_cluster.unconnected(cluster, means) as world:
@@ -152,8 +154,9 @@ async def _machines(cluster: Cluster, means: Means) -> tuple[MachineAccess | Non
         kept = means.state / cluster.name / "talosconfig"
         if not state_files.is_file(kept):
             return None, f"no keys for them ({error.message})"
-        talosconfig = access_files.kept_talosconfig(kept)
-        return MachineAccess(program=means.programs.talosctl, talosconfig=talosconfig, reach=means.reach), ""
+        program, talosconfig = means.programs.talosctl_for(cluster), access_files.kept_talosconfig(kept)
+        assert program is not None
+        return MachineAccess(program=program, talosconfig=talosconfig, reach=means.reach), ""
 
 
 async def _config(cluster: Cluster, means: Means, way: MachineAccess | None) -> tuple[kube.ClientConfig | None, str]:

@@ -192,7 +192,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-NEWEST = "v1.13.0"
+NEWEST = "v1.14.1"
 """What the boot medium has where the declared version is none that the lab knows."""
 _DEVICE = re.compile(r"/dev/[a-z0-9]+")
 _LINK = re.compile(r"[a-z][a-z0-9.-]{0,14}")

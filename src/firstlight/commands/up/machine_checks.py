@@ -14,6 +14,7 @@ from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.execute import machine_configs
 from firstlight.gates import hardware
+from firstlight.model import versions
 from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.machine_config import MachineDraft
@@ -31,6 +32,8 @@ class _Answer:
     silence: str = ""
     """Why it does not answer; empty where it does, even if only to say who it does not talk to."""
     lacks: tuple[str, ...] = ()
+    talos: str = ""
+    """The version that a bare machine runs."""
     is_bare: bool = False
 
 
@@ -58,7 +61,26 @@ async def machine_problems(
             is_control_plane = draft.machine.role == MachineRole.CONTROL_PLANE
             found.append(_problem(draft.machine, answer.silence, is_hard=is_first and is_control_plane))
         found += [_lacking(draft.machine, each) for each in answer.lacks]
-    return found
+    running = {draft.machine.name: answer.talos for draft, answer in zip(wanted, answers, strict=True)}
+    skew = older_talosctl(
+        await talosctl.Talosctl(program).client_version(), declared=work.cluster.talos, running=running
+    )
+    return [*found, *([_older(work.cluster, skew)] if skew else [])]
+
+
+def older_talosctl(client: str, *, declared: str, running: Mapping[str, str]) -> str:
+    """Return what talosctl is older than, for people; empty if it fits: one that is newer does.
+
+    Args:
+        client: The version of talosctl.
+        declared: The Talos that the repo declares; may be empty.
+        running: What bare machines run, by name; empty for those that do not say it.
+    """
+    line = versions.minor(client)
+    said = {f"{name} ({talos})": versions.minor(talos) for name, talos in running.items()}
+    said[f"the declared Talos {declared}"] = versions.minor(declared)
+    newer = [what for what, other in said.items() if line and other and other > line]
+    return f"talosctl {client} is older than {', '.join(newer)}" if newer else ""
 
 
 async def _asked(draft: MachineDraft, program: Path, reach: AddressBook) -> _Answer:
@@ -67,16 +89,17 @@ async def _asked(draft: MachineDraft, program: Path, reach: AddressBook) -> _Ans
     target = talosctl.MachineTarget.of(reach.machine(draft.machine.address))
     try:
         await stranger.machine_status(target, timeout=TIMEOUT)
+        talos = (await stranger.version(target, timeout=TIMEOUT)).tag
         documents = declared(draft)
         if documents is None:
-            return _Answer(is_bare=True)
+            return _Answer(talos=talos, is_bare=True)
         disks = [each.spec for each in await stranger.disks(target, timeout=TIMEOUT)]
         links = {each.id: each.spec for each in await stranger.links(target, timeout=TIMEOUT)}
     except (talosctl.TalosUnreachable, talosctl.TalosTimedOut) as error:
         return _Answer(silence=error.message)
     except talosctl.TalosError:
         return _Answer()
-    return _Answer(lacks=hardware.missing(documents, disks=disks, links=links), is_bare=True)
+    return _Answer(lacks=hardware.missing(documents, disks=disks, links=links), talos=talos, is_bare=True)
 
 
 def _are_bare(wanted: Sequence[MachineDraft], answers: Sequence[_Answer]) -> bool:
@@ -131,6 +154,15 @@ def _problem(machine: Machine, why: str, *, is_hard: bool) -> Diagnostic:
         evidence=(Evidence(why, machine.place, where=machine.name),),
         fix="Switch it on, boot it from the Talos medium, and look at address, cable and firewall (port 50000).",
     )  # fmt: skip
+
+
+def _older(cluster: Cluster, skew: str) -> Diagnostic:
+    return Diagnostic.warning(
+        "talosctl-older",
+        skew,
+        evidence=(Evidence("declares the machines", cluster.place, where=cluster.name),),
+        fix="Install a talosctl of their version, and put it on PATH or into FIRSTLIGHT_TALOSCTL.",
+    )
 
 
 def _without_program() -> Diagnostic:

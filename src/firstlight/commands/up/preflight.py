@@ -209,7 +209,9 @@ async def world_problems(work: Work, means: Means) -> list[Diagnostic]:
     found = await asyncio.gather(
         secret_problems(work, means.masks.remembering(means.resolve)),
         talos_secret_problems(work, means),
-        machine_checks.machine_problems(work, means.programs.talosctl, means.reach, is_first=is_first, lived=lived),
+        machine_checks.machine_problems(
+            work, means.programs.talosctl_for(work.cluster), means.reach, is_first=is_first, lived=lived
+        ),
         omni_problems(work, means.programs.omnictl),
     )
     return [*_programs(work, means), *(each for one in found for each in one)]

@@ -155,7 +155,7 @@ def run_again(platform: Platform, cluster: Cluster, means: Means) -> Again:
 def machines_now(cluster: Cluster, means: Means) -> Machines | None:
     """How the cluster's machines are told from what they were; None for a cluster that has none here."""
     declared = [each for each in cluster.machines if each.address and not each.id]  # Omni keeps the keys of its own
-    if not declared or means.programs.talosctl is None:
+    if not declared or means.programs.talosctl_for(cluster) is None:
         return None
     world = World(
         cluster=cluster, programs=means.programs, resolve=means.resolve, state=means.state, reach=means.reach,

@@ -95,7 +95,7 @@ def release_look(cluster: Cluster, means: Means, connect: Callable[[World], Awai
         connect: Opens the way to its API.
     """
     declared = [each for each in cluster.machines if each.address and not each.id]  # Omni keeps the keys of its own
-    if not declared or means.programs.talosctl is None:
+    if not declared or means.programs.talosctl_for(cluster) is None:
         return None
 
     async def look(task: ReleaseFromTalos) -> TalosState:

@@ -102,7 +102,7 @@ def _is_there(identity: ObjectId, there: set[tuple[str, str, str, str]]) -> bool
 
 async def _applied(manifests: Sequence[str], world: World) -> bool:
     """Whether a control plane says that it has applied all of the manifests; Talos's own are not asked for."""
-    if not manifests or world.programs.talosctl is None:
+    if not manifests or world.programs.talosctl_for(world.cluster) is None:
         return False
     for machine in world.cluster.machines:
         if machine.role == MachineRole.CONTROL_PLANE:

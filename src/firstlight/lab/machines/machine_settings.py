@@ -60,7 +60,7 @@ class VirtualMachine(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     memory: str = "32Gi"
     disks: tuple[VirtualDisk, ...] = (VirtualDisk(),)
     links: tuple[VirtualLink, ...] = (VirtualLink(),)
-    talos: Annotated[str, msgspec.Meta(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+(-[a-z0-9.-]+)?$")] = "v1.13.0"
+    talos: Annotated[str, msgspec.Meta(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+(-[a-z0-9.-]+)?$")] = "v1.14.1"
     """The version on the boot medium."""
     uuid: str = ""
 

@@ -130,9 +130,6 @@ _TOPF = f"Write the machines as a list in {declaration_form.FILE}, and the patch
 # Machines that are listed in firstlight.yaml: what is said there, and the patches that it names.
 
 
-INSTALLER = "ghcr.io/siderolabs/installer"
-
-
 def listed_drafts(on: DraftSheet, machines: Sequence[Machine]) -> list[MachineDraft]:
     """One for each."""
     declared = {} if isinstance(on.own.machines, str) else {each.name: each for each in on.own.machines}
@@ -154,7 +151,7 @@ def _draft(on: DraftSheet, machine: Machine, wish: declaration_form.MachineSecti
             on.refuse("talos-version-missing", message, at=machine.place, fix="Write talos: v1.13.0 for the cluster.")
         image = schematics.installer(wish.schematic, talos)
     elif not image and talos:
-        image = f"{INSTALLER}:v{talos.removeprefix('v')}"
+        image = schematics.plain_installer(talos)
     own: dict[str, Any] = {}
     if wish.disk_selector:
         own.setdefault("install", {})["diskSelector"] = dict(wish.disk_selector)
@@ -212,7 +209,7 @@ def _plain_draft(on: DraftSheet, machine: Machine, found: Sequence[LooseFile]) -
         found_whole = on.file(base.path, Place(base.path))
         whole = found_whole[0] if found_whole else None
     # Generated configs would install talosctl's own version; a patch that names an image still wins.
-    image = f"{INSTALLER}:v{on.cluster.talos.removeprefix('v')}" if on.cluster.talos and whole is None else ""
+    image = schematics.plain_installer(on.cluster.talos) if on.cluster.talos and whole is None else ""
     return on.draft(machine, whole=whole, patches=tuple(patches), install_image=image)
 
 

@@ -9,7 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model import talos_names
+from firstlight.model import talos_names, versions
+
+INSTALLER = "ghcr.io/siderolabs/installer"
+"""The image without extensions that was published until Talos 1.13."""
 
 _ORDER = {
     "": ("overlay", "customization"),
@@ -37,6 +40,15 @@ def identify(schematic: Mapping[str, Any]) -> str | None:
 def installer(id: str, version: str, *, factory: str = talos_names.IMAGE_FACTORY, is_secure: bool = False) -> str:
     """The installer image of a schematic."""
     return f"{factory}/installer{'-secureboot' if is_secure else ''}/{id}:v{version.removeprefix('v')}"
+
+
+def plain_installer(version: str, *, factory: str = talos_names.IMAGE_FACTORY) -> str:
+    """The installer image of Talos without extensions: from 1.14 on only the factory has it."""
+    number = version.removeprefix("v")
+    line = versions.minor(number)
+    if line is not None and line >= (1, 14):
+        return f"{factory}/metal-installer/{identify({})}:v{number}"
+    return f"{INSTALLER}:v{number}"
 
 
 def _lines(value: Mapping[str, Any], name: str, column: int) -> list[str] | None:

@@ -29,6 +29,16 @@ LABEL = "machine: {nodeLabels: {rack: %s}}\n"
 FILE = "machine: {files: [{path: /var/etc/a, op: create, content: a-secret-of-the-tests, permissions: 0o600}]}\n"
 
 
+@pytest_asyncio.fixture(scope="module")
+async def cluster(
+    machine_programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tests_machines.Cluster]:
+    """Machines of Talos 1.13, the last that reboot where a config needs it."""
+    home = tmp_path_factory.mktemp("labs") / "of-1-13"
+    async with tests_machines.healthy(machine_programs, home, talos="v1.13.0", talosctl_name="talosctl-1-13") as one:
+        yield one
+
+
 @pytest_asyncio.fixture
 async def kube(cluster: tests_machines.Cluster) -> AsyncIterator[Client]:
     """The API of the machines."""

@@ -44,7 +44,7 @@ async def test_a_machine_is_reset_and_added_again(living: Living, api: Client) -
 
     assert gone.code == 0, gone.out + gone.err
     assert "worker-1" not in await names(api)
-    assert (await living.machines.stranger.version(living.machines.here("worker-1"))).tag.startswith("v1.13.")
+    assert (await living.machines.stranger.version(living.machines.here("worker-1"))).tag.startswith("v1.14.")
 
     added = await living.node("add", "worker-1")
 
@@ -134,7 +134,7 @@ async def test_control_planes_leave_until_quorum_would(fresh_machines: machines.
 
         assert refused.code == 3, refused.out + refused.err
         assert "etcd would lose its quorum: of the 2 other members 1 is well" in refused.out
-        assert (await one.talos.version(one.here("cp-1"))).tag == "v1.13.0"
+        assert (await one.talos.version(one.here("cp-1"))).tag == "v1.14.1"
 
         # Somebody has taken its node and its declaration already: etcd alone knows it.
         await client.delete("v1", "Node", "cp-3")

@@ -43,12 +43,12 @@ async def test_what_is_as_declared_and_what_is_not(cluster: machines.Cluster, tm
     text, data = node_list.list_text(found), msgspec.json.encode(node_list.list_data(found)).decode()
     assert list(rows) == ["cp-1", "cp-2", "worker-1", "worker-2", "cp-3", "stranger"]
     assert rows["cp-1"].is_fine, text
-    assert (rows["cp-1"].talos, rows["cp-1"].etcd in ("leader", "member")) == ("v1.13.0", True)
+    assert (rows["cp-1"].talos, rows["cp-1"].etcd in ("leader", "member")) == ("v1.14.1", True)
     assert [each.etcd for each in rows.values()].count("leader") <= 1, text
     assert rows["worker-1"].config.equality is ConfigEquality.DIFFERENT
     assert not rows["worker-1"].config.needs_reboot
     assert "machine.nodeLabels.rack a added" in text
-    assert rows["cp-2"].config.needs_reboot
+    assert not rows["cp-2"].config.needs_reboot, "Talos 1.14 reboots for no config"
     assert "machine.files" in text
     assert "a-secret-of-the-tests" not in text + data
     assert (rows["worker-2"].is_seen, rows["worker-2"].node) == (False, "absent")

@@ -20,8 +20,10 @@ from tests.integration.secrets.encrypted_repo import MINE
 from tests.labs import NETWORK, condition, manifests, until
 from tests.node_commands import Living
 
-NEW = "v1.13.2"
+NEW = "v1.14.2"
 """One that no other test brings these machines to."""
+OLD, PATCHED = "v1.13.0", "v1.13.2"
+"""What machines of the line before run, and what they are brought to."""
 KUBERNETES = "v1.36.3"
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
 GREETING = {
@@ -141,12 +143,12 @@ async def test_what_an_upgrade_of_kubernetes_would_do_is_shown_before(living: Li
 
 @pytest.mark.long
 async def test_three_control_planes_one_at_a_time(fresh_machines: machines.Make, tmp_path: Path) -> None:
-    one = await fresh_machines(machines=3)
+    one = await fresh_machines(machines=3, talos=OLD)
     living = Living(one, tmp_path / "repo")
-    living.declare("cp-1", "cp-2", "cp-3", talos=NEW)
+    living.declare("cp-1", "cp-2", "cp-3", talos=PATCHED)
     await one.apply("cp-1", "cp-2", "cp-3", patches=[machines.BARE])
     await one.bootstrap()
-    asked = ("upgrade", "lab", "--talos", NEW, "--yes", "--no-snapshot")
+    asked = ("upgrade", "lab", "--talos", PATCHED, "--yes", "--no-snapshot")
     async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         for obj in manifests(NETWORK):
             await client.apply(obj, manager="tests")
@@ -159,7 +161,7 @@ async def test_three_control_planes_one_at_a_time(fresh_machines: machines.Make,
             ended = await living.node(*asked, "--timeout", "6s")
 
         assert ended.code == 1, ended.out + ended.err
-        assert await versions(one) == dict.fromkeys(one.loopbacks, "v1.13.0") | {first: ""}
+        assert await versions(one) == dict.fromkeys(one.loopbacks, OLD) | {first: ""}
         refused = await living.node(*asked)
         assert (refused.code, f"{first} does not answer" in refused.out) == (3, True), refused.out + refused.err
         await one.lab.machine(first, "on")
@@ -167,7 +169,7 @@ async def test_three_control_planes_one_at_a_time(fresh_machines: machines.Make,
         done = await living.node(*asked)
 
         assert done.code == 0, done.out + done.err
-        assert set((await versions(one)).values()) == {NEW}
+        assert set((await versions(one)).values()) == {PATCHED}
         for name in one.loopbacks:
             assert await is_given_back(client, name)
     again = await living.node(*asked, "--dry-run", "--output", "json")

@@ -210,8 +210,8 @@ COMMANDS: list[tuple[str, Command, list[str]]] = [
         ["gen", "config", "--with-secrets=<BUNDLE>", "--output=-", "--output-types=controlplane", "--with-docs=false",
          "--with-examples=false", "--kubernetes-version=1.36.0", "--talos-version=v1.13", "--install-disk=/dev/vda",
          "--install-image=example.org/installer:v1", "--dns-domain=cluster.example",
-         "--additional-sans=10.5.0.10,k8s.example.org", "--config-patch=@<ONE>", "--config-patch=@<TWO>",
-         "--", "c", "https://10.5.0.2:6443"],
+         "--additional-sans=10.5.0.10,k8s.example.org", "--config-patch-control-plane=@<ONE>",
+         "--config-patch-control-plane=@<TWO>", "--", "c", "https://10.5.0.2:6443"],
     ),
     (
         "",

@@ -1,4 +1,4 @@
-"""Each text was printed by talosctl 1.13.0, or is made of its format strings where it says so."""
+"""Each text was printed by talosctl 1.13.0 or 1.14.1, or is made of its format strings where it says so."""
 
 import inspect
 
@@ -207,3 +207,42 @@ def test_the_drawing_of_the_tree_is_complete_and_all_are_public() -> None:
     assert [name for name in classes if f" {name} " not in drawn] == []
     assert set(classes) <= set(talosctl.__all__)
     assert "firstlight.clients.talosctl.talos_errors" in (inspect.getdoc(errors) or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "node", "expected"),
+    [
+        (
+            "10.5.0.99: error getting server version: rpc error: code = Unavailable desc = connection error: "
+            'desc = "transport: Error while dialing: dial tcp 10.5.0.99:50000: connect: no route to host"',
+            "10.5.0.99",
+            talos_errors.TalosUnreachable,
+        ),
+        (
+            "error getting version from node 10.5.0.99: rpc error: code = PermissionDenied desc = not authorized",
+            "10.5.0.99",
+            talos_errors.TalosUnauthorised,
+        ),
+        (
+            "error restarting process on node 10.5.0.2: rpc error: code = Unimplemented desc = method Restart",
+            "10.5.0.2",
+            talos_errors.TalosUnsupported,
+        ),
+        (
+            "error executing bootstrap: rpc error: code = AlreadyExists desc = etcd data directory is not empty",
+            "10.5.0.2",
+            talos_errors.TalosAlreadyDone,
+        ),
+        (
+            "127.0.0.1: error applying configuration: rpc error: code = FailedPrecondition "
+            "desc = another apply configuration is already in progress",
+            "127.0.0.1",
+            talos_errors.TalosNotReady,
+        ),
+    ],
+)
+def test_talosctl_1_14_names_each_machine(said: str, node: str, expected: type[talos_errors.TalosError]) -> None:
+    """It asks every machine itself, and says which one failed in other words than before."""
+    error = talos_errors.from_output(CALL, said)
+
+    assert (type(error), error.node) == (expected, node)

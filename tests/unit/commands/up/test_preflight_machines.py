@@ -50,3 +50,20 @@ def test_what_is_declared_in_clear_is_held_against_the_machine(one: MachineDraft
 )  # fmt: skip
 def test_what_cannot_be_told_yet_is_left_to_the_step(patch: str | None) -> None:
     assert machine_checks.declared(draft("machine: {}", patch)) is None
+
+
+@pytest.mark.parametrize(
+    ("client", "declared", "running", "said"),
+    [
+        ("1.14.1", "v1.14.2", {"cp-1": "v1.14.0"}, ""),
+        ("1.14.1", "v1.13.0", {"cp-1": "v1.13.0"}, ""),
+        ("1.14.1", "", {"cp-1": ""}, ""),
+        ("1.13.0", "v1.13.0", {"cp-1": "v1.14.1"}, "talosctl 1.13.0 is older than cp-1 (v1.14.1)"),
+        ("1.13.0", "v1.14.1", {}, "talosctl 1.13.0 is older than the declared Talos v1.14.1"),
+    ],
+    ids=["same line", "newer is fine", "unknown", "machine", "declared"],
+)
+def test_a_talosctl_older_than_the_machines_is_said(
+    client: str, declared: str, running: dict[str, str], said: str
+) -> None:
+    assert machine_checks.older_talosctl(client, declared=declared, running=running) == said

@@ -41,3 +41,18 @@ def test_installers_are_named_by_factory_id_and_version() -> None:
         schematics.installer("ab", "v1.13.0", factory="factory.example.org", is_secure=True)
         == "factory.example.org/installer-secureboot/ab:v1.13.0"
     )
+
+
+@pytest.mark.parametrize(
+    ("talos", "image"),
+    [
+        ("v1.13.9", f"{schematics.INSTALLER}:v1.13.9"),
+        (
+            "v1.14.1",
+            "factory.example.org/metal-installer/"
+            "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.14.1",
+        ),
+    ],
+)
+def test_talos_without_extensions_comes_from_the_factory_since_1_14(talos: str, image: str) -> None:
+    assert schematics.plain_installer(talos, factory="factory.example.org") == image
