@@ -22,7 +22,7 @@ from tests.node_commands import Living
 
 NEW = "v1.13.2"
 """One that no other test brings these machines to."""
-KUBERNETES = "v1.36.3"
+KUBERNETES = "v1.36.4"
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
 GREETING = {
     "apiVersion": "v1",
