@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests with labs wait for a third of their time: three workers keep two cores busy.
 WORKERS := 3
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench diagnostics flux-fields doctor-table recover-table lint advisories lock tools-test clean
+.PHONY: help setup demo test test-all bench diagnostics flux-fields doctor-table recover-table lint advisories outdated lock tools-test clean
 
 help: ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ demo: .venv/ready ## The main job on the embedded lab
 
 advisories: .venv/ready ## Every pin against the known vulnerabilities in advisories.toml
 	@$(BIN)/python -m tests.advisories
+
+outdated: .venv/ready ## What is newer than the pins, and whether it can be had; asks the module proxy and the package index
+	@$(BIN)/python -m tests.outdated
 
 lint: .venv/ready ## Format, lint, types, import layers, known vulnerabilities
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }

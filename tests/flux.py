@@ -26,7 +26,11 @@ from tests import labs
 from tests.labs import condition, manifests, until
 
 CONTROLLERS = ("source-controller", "kustomize-controller", "helm-controller")
+EXTRAS = ("source-watcher", "notification-controller")
 API = {
+    "ArtifactGenerator": "source.extensions.fluxcd.io/v1beta1",
+    "ExternalArtifact": "source.toolkit.fluxcd.io/v1",
+    "Receiver": "notification.toolkit.fluxcd.io/v1",
     "GitRepository": "source.toolkit.fluxcd.io/v1",
     "OCIRepository": "source.toolkit.fluxcd.io/v1",
     "HelmRepository": "source.toolkit.fluxcd.io/v1",
@@ -180,21 +184,22 @@ def chart(name: str, version: str, templates: Mapping[str, str], values: str = "
 
 @pytest_asyncio.fixture(scope="session")
 async def flux(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Flux]:
-    """A control plane, a worker and Flux's own manifests; its three controllers run."""
-    await install.ensure([*CONTROLLERS, "flux-operator"])
+    """A control plane, a worker and Flux's own manifests; its controllers run, but for those of images."""
+    await install.ensure([*CONTROLLERS, *EXTRAS, "flux-operator"])
     found = (await tools_content.ensure(["flux-manifests", "flux-operator-manifests"]))["flux-manifests"]
     one = running_lab.Lab(lab_directory.LabDirectory(tmp_path_factory.mktemp("labs") / "flux"))
     nodes = lab_settings.with_nodes(labs.FAST, control_planes=1, workers=1)
-    await one.up(programs, settings=msgspec.structs.replace(nodes, actors=("flux", "flux-operator")), owner=os.getpid())
+    wanted = msgspec.structs.replace(nodes, actors=("flux", "flux-operator", *EXTRAS))
+    await one.up(programs, settings=wanted, owner=os.getpid())
     async with clients_kube.Client(clients_kube.load(one.kubeconfig)) as client:
-        for obj in [*manifests(labs.NETWORK), *manifests(found / "install.yaml")]:
+        for obj in [*manifests(labs.NETWORK), *manifests(found / "install-with-source-watcher.yaml")]:
             if obj and obj["kind"] == "Deployment" and obj["metadata"]["name"] in CONTROLLERS:
                 # Its default is 30 s; flags of the pod reach the program.
                 obj["spec"]["template"]["spec"]["containers"][0]["args"].append("--requeue-dependency=1s")
             if obj:
                 await client.apply(obj, manager="tests")
         made = Flux(one, client, one.sources(), await one.sources().status())
-        await made.running(*CONTROLLERS)
+        await made.running(*CONTROLLERS, *EXTRAS)
         yield made
     await one.down()
     assert procfs.processes_of(one.home.path) == (), "the lab left processes behind"

@@ -26,7 +26,7 @@ from tests.carried import Clone
 
 pytestmark = pytest.mark.long
 
-CHARTS = ("cilium-chart", "cilium-chart-1-19")
+CHARTS = ("cilium-chart-1-18", "cilium-chart-1-19")
 REGISTRY = "oci://registry.example.org"
 OLD_PEERS = {
     "apiVersion": "cilium.io/v2alpha1",
@@ -50,7 +50,7 @@ async def clone(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
     with unittest.mock.patch.object(runs, "ChartStore", online):
         try:
             await _charts(stage, [contents[each] for each in CHARTS])
-            playing = asyncio.create_task(_operator(stage, contents["cilium-chart"]))
+            playing = asyncio.create_task(_operator(stage, contents["cilium-chart-1-18"]))
             result = await stage.up()
             await playing
             assert result.is_complete, result.outcomes
@@ -92,11 +92,11 @@ async def _operator(stage: runs.Stage, chart: Path) -> None:
 
 
 async def test_a_minor_version_up_and_back(clone: Clone) -> None:
-    clone.branch("network", {"cilium/source.yaml": ("tag: 1.18.2", "tag: 1.19.0")})
+    clone.branch("network", {"cilium/source.yaml": ("tag: 1.18.2", "tag: 1.19.7")})
     async with handing.client(clone.stage) as client:
         await client.apply(OLD_PEERS, manager="tests")
 
-        with pytest.raises(errors.Refused, match=r"1 thing is used that Cilium 1\.19\.0 does not have"):
+        with pytest.raises(errors.Refused, match=r"1 thing is used that Cilium 1\.19\.7 does not have"):
             await clone.carry("network")
 
         assert await versions(client) == ("v1.18.2", "v1.18.2"), "nothing was merged"
@@ -107,10 +107,10 @@ async def test_a_minor_version_up_and_back(clone: Clone) -> None:
         assert outcome.is_done, outcome
         assert record.path is ChangePath.CNI
         said = {each.id: each.says for each in record.steps}
-        assert "Cilium 1.18.2 › 1.19.0: the next minor version" in said["cilium:cni-preflight"]
-        assert "cilium 1.19.0 1/1" in said["cilium:cni-rollout"]
+        assert "Cilium 1.18.2 › 1.19.7: the next minor version" in said["cilium:cni-preflight"]
+        assert "cilium 1.19.7 1/1" in said["cilium:cni-rollout"]
         assert "CiliumIsUp" in said["cilium:cni-rollout"]
-        assert await versions(client) == ("v1.19.0", "v1.19.0")
+        assert await versions(client) == ("v1.19.7", "v1.19.7")
 
         outcome, record = await clone.revert(record.id)
 

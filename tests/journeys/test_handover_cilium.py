@@ -14,7 +14,7 @@ from firstlight.tools import content
 pytestmark = pytest.mark.long
 
 HOME = Path(__file__).parents[2] / "examples" / "home"
-CHARTS = ("cilium-chart-1-19", "cert-manager-chart", "external-secrets-chart")
+CHARTS = ("cilium-chart", "cert-manager-chart", "external-secrets-chart")
 
 
 @pytest.fixture

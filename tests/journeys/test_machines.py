@@ -236,10 +236,10 @@ async def test_kubernetes_is_upgraded_kubelets_included(fresh_machines: machines
             await client.apply(obj, manager="tests")
         await until(lambda: is_ready(client, "cp-1"), "the node to be ready")
 
-        await one.talos.upgrade_k8s(one.at("cp-1"), to="1.36.3", timeout=120)
+        await one.talos.upgrade_k8s(one.at("cp-1"), to="1.36.4", timeout=120)
 
         node = await client.get("v1", "Node", "cp-1")
-        assert node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3"
+        assert node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.4"
     assert not any("skew" in note for note in (await one.lab.status()).notes)
 
 

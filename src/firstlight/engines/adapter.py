@@ -7,7 +7,7 @@ from typing import Any
 from firstlight.document.within import mapping
 from firstlight.engines.engine_kind import EngineKind, SourceKind
 from firstlight.model.cluster import Cluster, Engine
-from firstlight.model.component import Component, ObjectId, SourceForm
+from firstlight.model.component import Component, ObjectId, Origin, SourceForm
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import ChartSource, DirectorySource, Embedded
@@ -161,8 +161,8 @@ class EngineAdapter:
     """Checks its workloads."""
     list_command: str
     """Lists what it follows."""
-    lab_actors: Callable[[Collection[SourceForm], Collection[str]], tuple[str, ...]]
-    """Its programs in the lab, by the forms and the names of a cluster's components."""
+    lab_actors: Callable[[Sequence[Origin], Collection[str]], tuple[str, ...]]
+    """Its programs in the lab, by the origins and the names of a cluster's components."""
 
     # What is its own in a cluster.
     marks: Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[EngineMark, ...]]

@@ -107,7 +107,7 @@ def _established(found: Mapping[str, Any], name: str, now: float) -> Verdict | N
 # the two, the CRD is not new to the next one and does not change any more. Only the resync of its informers, every
 # five minutes, comes to it by chance. Any write to the CRD gets it established at once.
 #
-# See customresource_handler.go and establishing_controller.go of k8s.io/apiextensions-apiserver (1.36.3): only the
+# See customresource_handler.go and establishing_controller.go of k8s.io/apiextensions-apiserver (1.36.4): only the
 # handler of updates queues a CRD; the handler of additions, which is all that a restarted API server calls, does not.
 
 

@@ -21,7 +21,7 @@ LABEL_HINT = (
 QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?")
 
 Role = Literal["control-plane", "worker"]
-ActorName = Literal["flux", "argocd", "flux-operator"]
+ActorName = Literal["flux", "argocd", "flux-operator", "source-watcher", "notification-controller"]
 ACTOR_NAMES: tuple[ActorName, ...] = get_args(ActorName)
 
 

@@ -73,6 +73,7 @@ SOURCE_CONTROLLER: Final = "source-controller"
 KUSTOMIZE_CONTROLLER: Final = "kustomize-controller"
 HELM_CONTROLLER: Final = "helm-controller"
 NOTIFICATION_CONTROLLER: Final = "notification-controller"
+SOURCE_WATCHER: Final = "source-watcher"
 FLUX_OPERATOR: Final = "flux-operator"
 """Its chart, too."""
 

@@ -84,7 +84,7 @@ _KINDS = {
     "autoscaling/v1": "HorizontalPodAutoscaler",
     "autoscaling/v2": "HorizontalPodAutoscaler",
     "batch/v1": "CronJob Job",
-    "certificates.k8s.io/v1": "CertificateSigningRequest*",
+    "certificates.k8s.io/v1": "CertificateSigningRequest* ClusterTrustBundle*@1.37 PodCertificateRequest@1.37",
     "coordination.k8s.io/v1": "Lease",
     "discovery.k8s.io/v1": "EndpointSlice",
     "events.k8s.io/v1": "Event",
@@ -93,19 +93,20 @@ _KINDS = {
     "node.k8s.io/v1": "RuntimeClass*",
     "policy/v1": "PodDisruptionBudget",
     "rbac.authorization.k8s.io/v1": "ClusterRole* ClusterRoleBinding* Role RoleBinding",
-    "resource.k8s.io/v1": ("DeviceClass*@1.34 ResourceClaim@1.34 ResourceClaimTemplate@1.34 ResourceSlice*@1.34"),
+    "resource.k8s.io/v1": (
+        "DeviceClass*@1.34 DeviceTaintRule*@1.37 ResourceClaim@1.34 ResourceClaimTemplate@1.34 ResourceSlice*@1.34"
+    ),
     "scheduling.k8s.io/v1": "PriorityClass*",
     "storage.k8s.io/v1": (
         "CSIDriver* CSINode* CSIStorageCapacity StorageClass* VolumeAttachment* VolumeAttributesClass*@1.34"
     ),
+    "storagemigration.k8s.io/v1": "StorageVersionMigration*@1.37",
 }
-"""What the API server of 1.36 serves by itself; a star is for those in no namespace, a version for when they came."""
+"""What the API server of 1.37 serves by itself; a star is for those in no namespace, a version for when they came."""
 
 _OTHERS = {
-    ("certificates.k8s.io", "ClusterTrustBundle"): False,
     ("extensions", "Ingress"): True,
     ("policy", "PodSecurityPolicy"): False,
-    ("storagemigration.k8s.io", "StorageVersionMigration"): False,
 }
 """Kinds that only older or newer ones serve, or only where a feature is turned on."""
 

@@ -11,7 +11,7 @@ Environment variables that are read, all optional:
     FIRSTLIGHT_ACQUIRE     which ways may be tried, in this order: download,build
     FIRSTLIGHT_MIRROR      base URL that replaces scheme and host of every release download, for sites without
                            internet: with https://mirror.example/files, the API server is fetched from
-                           https://mirror.example/files/release/v1.36.3/bin/linux/amd64/kube-apiserver
+                           https://mirror.example/files/release/v1.36.4/bin/linux/amd64/kube-apiserver
     KUBEBUILDER_ASSETS     a directory with etcd, kube-apiserver and kubectl, as setup-envtest makes it
 """
 

@@ -162,7 +162,7 @@ apiVersion: fluxcd.controlplane.io/v1
 kind: FluxInstance
 metadata: {{name: flux, namespace: flux-system}}
 spec:
-  distribution: {{version: 2.9.1, registry: ghcr.io/fluxcd}}
+  distribution: {{version: 2.9.5, registry: ghcr.io/fluxcd}}
   components: [source-controller, kustomize-controller]
   cluster: {{networkPolicy: false}}
   sync: {{kind: GitRepository, url: "{made.url}", ref: refs/heads/main, path: clusters/test, interval: 1m}}

@@ -372,7 +372,7 @@ class TestOperator:
         await flux.commit(f"{space}-fleet", {"clusters/lab/fleet.yaml": greeting})
         sync = {"kind": "GitRepository", "url": made.url, "ref": "refs/heads/main", "path": "clusters/lab"}
         spec = {
-            "distribution": {"version": "2.9.1", "registry": "ghcr.io/fluxcd"}, "components": list(CONTROLLERS),
+            "distribution": {"version": "2.9.5", "registry": "ghcr.io/fluxcd"}, "components": list(CONTROLLERS),
             "cluster": {"networkPolicy": False}, "sync": {**sync, "interval": "1m"},
         }  # fmt: skip
         await flux.apply("FluxInstance", "flux", "flux-system", spec)

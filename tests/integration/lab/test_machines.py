@@ -316,7 +316,7 @@ class TestKubernetes:
     async def test_flags_of_the_config_are_flags_of_the_control_plane(self, cluster: machines.Cluster) -> None:
         status = await cluster.lab.status()
 
-        assert any("1.36.0" in note and "1.36.3" in note for note in status.notes), "the skew is said"
+        assert any("1.36.0" in note and "1.36.4" in note for note in status.notes), "the skew is said"
         (part,) = [part for part in status.parts if part.name == "kube-controller-manager"]
         flags = pathlib.Path(f"/proc/{part.pid}/cmdline").read_bytes().split(b"\0")
         assert b"--node-monitor-grace-period=8s" in flags

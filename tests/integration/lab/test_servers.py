@@ -15,7 +15,7 @@ from firstlight.lab import http_serving, loopback_network, rewrite_rules, runnin
 from firstlight.lab.sources.declarations import Access
 from tests import listening, strangers
 from tests.argocd import ArgoCD
-from tests.flux import CONTROLLERS, Flux, chart, config
+from tests.flux import CONTROLLERS, EXTRAS, Flux, chart, config
 from tests.labs import FAST, until
 from tests.machines import Cluster, Make
 from tests.strangers import needs_root
@@ -137,9 +137,9 @@ class TestAPlainLab:
 
 class TestFlux:
     async def test_every_server_is_declared(self, flux: Flux) -> None:
-        await flux.running(*CONTROLLERS)
+        await flux.running(*CONTROLLERS, *EXTRAS)
 
-        await check(flux.lab, *CONTROL_PLANE, "sources", *CONTROLLERS)
+        await check(flux.lab, *CONTROL_PLANE, "sources", *CONTROLLERS, *EXTRAS)
 
     @needs_root
     async def test_another_user_gets_artifacts_and_no_more(self, flux: Flux, space: str) -> None:

@@ -30,7 +30,7 @@ PLACE = Place("apps/cilium.yaml", 1)
 TEMPLATE = """\
 kind: Cluster
 name: home
-kubernetes: {version: v1.36.3}
+kubernetes: {version: v1.36.4}
 talos: {version: v1.13.0}
 ---
 kind: ControlPlane

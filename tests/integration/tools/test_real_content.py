@@ -18,15 +18,15 @@ KNOWN = catalogue.load()
 NEEDED = KNOWN.split(KNOWN.members("tests"))[1]
 CHARTS = {
     "cilium-chart": (
-        "cilium-1.18.2.tgz",
+        "cilium-1.20.2.tgz",
         {"ConfigMap/cilium-config", "DaemonSet/cilium", "Deployment/cilium-operator"},
     ),
     "cert-manager-chart": (
-        "cert-manager-v1.19.0.tgz",
+        "cert-manager-v1.21.2.tgz",
         {"CustomResourceDefinition/certificates.cert-manager.io", "Deployment/cert-manager"},
     ),
     "external-secrets-chart": (
-        "external-secrets-0.20.1.tgz",
+        "external-secrets-1.3.2.tgz",
         {"CustomResourceDefinition/externalsecrets.external-secrets.io", "Deployment/external-secrets"},
     ),
 }

@@ -37,8 +37,8 @@ def test_every_span_goes_up_and_newer_products_are_not_for_older_kubernetes_alon
         assert lasts == sorted(lasts), name
 
 
-def test_talos_from_1_8_to_1_13_is_known() -> None:
-    assert set(version_matrix.table()["talos"].kubernetes) >= {f"1.{minor}" for minor in range(8, 14)}
+def test_talos_from_1_8_to_1_14_is_known() -> None:
+    assert set(version_matrix.table()["talos"].kubernetes) >= {f"1.{minor}" for minor in range(8, 15)}
 
 
 def problems(cluster: dict[str, Any], **components: dict[str, Any]) -> list[tuple[Severity, str]]:
@@ -58,6 +58,9 @@ def problems(cluster: dict[str, Any], **components: dict[str, Any]) -> list[tupl
         ("v1.12.0", "v1.35.9", []),
         ("v1.12.0", "v1.36.0", [(Severity.ERROR, "version-refused")]),
         ("v1.12.0", "v1.29.9", [(Severity.ERROR, "version-refused")]),
+        ("v1.13.9", "v1.37.1", [(Severity.ERROR, "version-refused")]),
+        ("v1.14.1", "v1.37.1", []),
+        ("v1.14.1", "v1.31.9", [(Severity.ERROR, "version-refused")]),
         ("v1.99.0", "v1.35.0", [(Severity.NOTE, "version-unknown")]),
         ("", "v1.35.0", [(Severity.NOTE, "version-unknown")]),
         ("v1.12.0", "", [(Severity.NOTE, "version-unknown")]),

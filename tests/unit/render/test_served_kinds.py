@@ -10,6 +10,8 @@ def test_kinds_come_with_their_version() -> None:
     assert "resource.k8s.io/v1/ResourceClaim" in new
     assert "resource.k8s.io/v1/ResourceClaim" not in old
     assert "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" in served_kinds.builtin_api_versions("v1.30.0")
+    newest = set(served_kinds.builtin_api_versions("v1.37.0")) - set(new)
+    assert "storagemigration.k8s.io/v1/StorageVersionMigration" in newest
 
 
 def test_an_unknown_version_has_all() -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main
+from firstlight.commands.demo import demo
+from firstlight.commands.rehearse import lab_kit
 from firstlight.tools import catalogue, go_sources
 
 PROGRAMS = {
@@ -12,7 +14,8 @@ PROGRAMS = {
 }  # fmt: skip
 COMPONENTS = {
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "source-controller",
-    "kustomize-controller", "helm-controller", "argocd", "lab-proxy", "lab-kubelet", "lab-machine",
+    "kustomize-controller", "helm-controller", "source-watcher", "notification-controller", "argocd", "lab-proxy",
+    "lab-kubelet", "lab-machine",
     "lab-redis", "lab-guard", "flux-operator",
 }  # fmt: skip
 CONTENT_OF_TESTS = {
@@ -100,8 +103,11 @@ def test_sets_start_with_what_the_rest_needs() -> None:
         "kubectl",
     }  # fmt: skip
     whole = lab | {"lab-machine", "talosctl"} | CONTENT_OF_TESTS
-    assert set(sets["lab"]) == set(sets["demo"]) == whole
-    flux = {"source-controller", "kustomize-controller", "helm-controller", "flux-operator", "flux-operator-manifests"}
+    assert set(sets["lab"]) == whole
+    flux = {
+        "source-controller", "kustomize-controller", "helm-controller", "source-watcher", "notification-controller",
+        "flux-operator", "flux-operator-manifests",
+    }  # fmt: skip
     assert set(sets["tests"]) == whole | flux | {
         "omnictl",
         "talosctl-1-13",
@@ -117,6 +123,12 @@ def test_sets_start_with_what_the_rest_needs() -> None:
         assert members[:2] == ("etcd", "kube-apiserver")
 
 
+def test_the_demo_has_what_it_asks_for_and_nothing_else() -> None:
+    asked = {*lab_kit.needed(("flux",)), *demo.CHARTS}
+
+    assert set(catalogue.load().members("demo")) == asked
+
+
 def test_all_is_everything_that_can_be_installed() -> None:
     known = catalogue.load()
 
@@ -127,6 +139,8 @@ BUILT_BY_THE_LAB = {
     "github.com/fluxcd/source-controller": "source-controller",
     "github.com/fluxcd/kustomize-controller": "kustomize-controller",
     "github.com/fluxcd/helm-controller": "helm-controller",
+    "github.com/fluxcd/source-watcher/v2": "source-watcher",
+    "github.com/fluxcd/notification-controller": "notification-controller",
     "github.com/argoproj/argo-cd/v3": "argocd",
     "github.com/controlplaneio-fluxcd/flux-operator": "flux-operator",
 }
@@ -169,7 +183,7 @@ def test_kubernetes_is_stamped_with_its_version() -> None:
 
     stamps = [catalogue.fill(stamp, known.get("kube-apiserver")) for stamp in known.stamps["kubernetes"]]
 
-    assert "k8s.io/component-base/version.gitVersion=v1.36.3" in stamps
+    assert "k8s.io/component-base/version.gitVersion=v1.36.4" in stamps
     assert "k8s.io/client-go/pkg/version.gitMinor=36" in stamps
 
 

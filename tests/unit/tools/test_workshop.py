@@ -112,7 +112,7 @@ def test_a_new_version_changes_the_stamps_and_so_the_flags() -> None:
 
     flags = workshop.build_flags(tool, known.stamps)
 
-    assert flags[-1] == "-s -w -X helm.sh/helm/v4/internal/version.version=v4.2.1"
+    assert flags[-1] == "-s -w -X helm.sh/helm/v4/internal/version.version=v4.2.4"
 
 
 def test_a_module_must_not_reach_outside_of_itself(tmp_path: Path) -> None:

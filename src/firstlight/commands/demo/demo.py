@@ -24,7 +24,7 @@ from firstlight.lab.running_lab import Lab
 from firstlight.repo import platform_reader
 
 NAME = "demo"
-CHARTS = ("cilium-chart-1-19", "cert-manager-chart", "external-secrets-chart")
+CHARTS = ("cilium-chart", "cert-manager-chart", "external-secrets-chart")
 
 
 def play(*, keep: bool, picture: Path) -> int:

@@ -16,7 +16,7 @@ from firstlight.commands.lab import bring_up, which_lab
 from firstlight.commands.lab import text as lab_text
 from firstlight.commands.lab.text import status_lines
 from firstlight.drawing import safe, table
-from firstlight.lab import kubelet_objects, lab_directory, running_lab, simulator
+from firstlight.lab import kubelet_objects, lab_directory, lab_settings, running_lab, simulator
 from firstlight.lab.lab_status import LabStatus
 from firstlight.lab.running_lab import Lab
 
@@ -34,7 +34,7 @@ from firstlight.lab.running_lab import Lab
 )  # fmt: skip
 @click.option(
     "--actors", callback=bring_up.actors, metavar="NAMES",
-    help="Whose real programs run beside their pods: flux, flux-operator, argocd, by commas; none for nobody's.",
+    help=f"Run real programs beside their pods: {', '.join(lab_settings.ACTOR_NAMES)}, by commas; or none.",
 )  # fmt: skip
 @output.option
 def up(

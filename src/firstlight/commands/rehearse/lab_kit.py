@@ -48,6 +48,13 @@ async def fresh_lab(name: str) -> Lab:
     return one
 
 
+def needed(actors: tuple[ActorName, ...]) -> list[str]:
+    """What of the catalogue a rehearsal with these actors needs: programs, and content."""
+    # The operator's kinds are in the catalogue, beside its chart.
+    own = (virtual_machines.PROGRAM, "talosctl", "helm", "kustomize", stand_ins.CILIUM_CRDS)
+    return list(dict.fromkeys([*control_plane_parts.COMPONENTS, *own, *actor_table.installed(actors)]))
+
+
 async def kit(
     one: Lab,
     *,
@@ -57,16 +64,7 @@ async def kit(
     keep: bool = False,
 ) -> RehearsalKit:
     """Everything that a rehearsal works with; what is missing is installed."""
-    # The operator's kinds are in the catalogue, beside its chart.
-    needed = [
-        *control_plane_parts.COMPONENTS,
-        virtual_machines.PROGRAM,
-        "talosctl",
-        "helm",
-        "kustomize",
-        stand_ins.CILIUM_CRDS,
-    ]
-    programs = await install_tools.ensure([*needed, *actor_table.installed(actors)])
+    programs = await install_tools.ensure(needed(actors))
     git = program_path.find("git")
     plain = frozenset(os.environ.get("FIRSTLIGHT_PLAIN_HTTP", "").split())
 

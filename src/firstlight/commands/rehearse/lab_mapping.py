@@ -127,9 +127,9 @@ def actors(platform: Platform, cluster: Cluster) -> tuple[ActorName, ...]:
     engine = cluster.engine or platform.engine
     if engine is None:
         return ()
-    forms = {origin.form for each in platform.components_of(cluster.name) for origin in each.origins}
-    names = {each.name for each in platform.components_of(cluster.name)}
-    wanted = adapters.ADAPTERS[engine].lab_actors(forms, names)
+    components = platform.components_of(cluster.name)
+    origins = [origin for each in components for origin in each.origins]
+    wanted = adapters.ADAPTERS[engine].lab_actors(origins, {each.name for each in components})
     return tuple(each for each in lab_settings.ACTOR_NAMES if each in wanted)
 
 

@@ -111,7 +111,7 @@ def _is_ready(obj: Object) -> bool:
 # The CRDs that Cilium's operator carries in itself: out of the catalogue, where they lie beside its chart.
 
 
-CILIUM_CRDS = "cilium-chart-1-19"
+CILIUM_CRDS = "cilium-chart"
 
 
 def cilium_crds(content: Path) -> tuple[Mapping[str, Any], ...]:

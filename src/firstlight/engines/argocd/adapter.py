@@ -1,6 +1,6 @@
 """How Argo CD differs from other engines: its marks, how it is asked, and what it consists of."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
@@ -9,7 +9,7 @@ from firstlight.engines.argocd import manifests, roots, verdicts
 from firstlight.engines.engine_kind import EngineKind, KeptAnnotations, Requests, Verdicts
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Engine
-from firstlight.model.component import ObjectId, SourceForm
+from firstlight.model.component import ObjectId, Origin
 
 INSTANCES = (argocd_names.INSTANCE_LABEL, "app.kubernetes.io/instance")
 """The labels that it uses instead of the annotation, as it is set up."""
@@ -92,7 +92,7 @@ def _set_progress(name: str, live: Mapping[str, Any], token: str) -> tuple[bool,
     return is_done, "" if is_done else f"{name} has not been refreshed yet"
 
 
-def _lab_actors(forms: Collection[SourceForm], names: Collection[str]) -> tuple[str, ...]:
+def _lab_actors(origins: Sequence[Origin], names: Collection[str]) -> tuple[str, ...]:
     return ("argocd",)
 
 

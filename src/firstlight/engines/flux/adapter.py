@@ -10,7 +10,7 @@ from firstlight.engines.engine_kind import EngineKind, Requests, Rest, SourceKin
 from firstlight.engines.flux import manifests, roots, verdicts
 from firstlight.model import flux_names
 from firstlight.model.cluster import Engine
-from firstlight.model.component import ObjectId, SourceForm
+from firstlight.model.component import ObjectId, Origin, SourceForm
 
 MARKS = {
     flux_names.KUSTOMIZE_GROUP: flux_names.KUSTOMIZATION,
@@ -116,9 +116,19 @@ def _fault_of_ready(live: Mapping[str, Any], name: str, *, now: float) -> str:
     return verdicts.fault(live, name, now=now, has_ready=True)
 
 
-def _lab_actors(forms: Collection[SourceForm], names: Collection[str]) -> tuple[str, ...]:
-    has_operator = SourceForm.FLUX_INSTANCE in forms or any(flux_names.FLUX_OPERATOR in name for name in names)
-    return ("flux", flux_names.FLUX_OPERATOR) if has_operator else ("flux",)
+def _lab_actors(origins: Sequence[Origin], names: Collection[str]) -> tuple[str, ...]:
+    found = ["flux"]
+    has_instance = any(each.form == SourceForm.FLUX_INSTANCE for each in origins)
+    if has_instance or any(flux_names.FLUX_OPERATOR in name for name in names):
+        found.append(flux_names.FLUX_OPERATOR)
+    if any(_reads_artifact(each) for each in origins):
+        found.append(flux_names.SOURCE_WATCHER)
+    return tuple(found)
+
+
+def _reads_artifact(origin: Origin) -> bool:
+    references = (text(origin.definition, "spec", field, "kind") for field in ("sourceRef", "chartRef"))
+    return flux_names.EXTERNAL_ARTIFACT in references
 
 
 _SOURCE_KINDS = (

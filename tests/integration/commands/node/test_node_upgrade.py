@@ -24,7 +24,7 @@ NEW = "v1.14.2"
 """One that no other test brings these machines to."""
 OLD, PATCHED = "v1.13.0", "v1.13.2"
 """What machines of the line before run, and what they are brought to."""
-KUBERNETES = "v1.36.3"
+KUBERNETES = "v1.36.4"
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
 GREETING = {
     "apiVersion": "v1",

@@ -17,6 +17,7 @@ from firstlight.model.platform import Platform
 from firstlight.model.source import DirectorySource
 
 HERE = Place("firstlight.yaml", 1)
+ARTIFACT = {"kind": "ExternalArtifact", "name": "web"}
 
 
 def machine(name: str, address: str, **more: Any) -> Machine:
@@ -31,8 +32,12 @@ def platform(one: Cluster, *components: Component) -> Platform:
     return Platform(name="home", root=Path("/x"), engine=one.engine, clusters=(one,), components=components)
 
 
-def component(name: str, phase: Phase = Phase.CORE, form: SourceForm = SourceForm.KUSTOMIZATION) -> Component:
-    origin = Origin(form=form, side=Side.GITOPS, place=HERE, name=name, source=DirectorySource(path="."))
+def component(
+    name: str, phase: Phase = Phase.CORE, form: SourceForm = SourceForm.KUSTOMIZATION, **spec: Any
+) -> Component:
+    origin = Origin(
+        form=form, side=Side.GITOPS, place=HERE, name=name, source=DirectorySource(path="."), definition={"spec": spec}
+    )
     return Component(
         name=name, cluster="home", phase=phase, side=Side.GITOPS, owner=Owner.GITOPS, why="", origins=(origin,)
     )
@@ -73,6 +78,9 @@ def test_pools_vip_and_engine() -> None:
     [
         (Engine.ARGOCD, (), ("argocd",)),
         (Engine.FLUX, (component("flux", form=SourceForm.FLUX_INSTANCE),), ("flux", "flux-operator")),
+        (Engine.FLUX, (component("web", sourceRef={"kind": "GitRepository", "name": "fleet"}),), ("flux",)),
+        (Engine.FLUX, (component("web", sourceRef=ARTIFACT),), ("flux", "source-watcher")),
+        (Engine.FLUX, (component("web", form=SourceForm.HELM_RELEASE, chartRef=ARTIFACT),), ("flux", "source-watcher")),
         (None, (), ()),
     ],
 )
