@@ -87,10 +87,14 @@ def config_authority(config: Secret) -> bytes:
     Raises:
         errors.Refused: There is none.
     """
-    for value in _documents(config):
-        if isinstance(value, Mapping) and "cluster" in value:
+    found = [each for each in _documents(config) if isinstance(each, Mapping)]
+    for value in found:
+        if value.get("kind") == "KubeAPIServerCAConfig" and (written := _mapping(value.get("issuingCA")).get("cert")):
+            return str(written).encode()
+    for value in found:
+        if "kind" not in value and "cluster" in value:
             return _pem(_mapping(_mapping(value.get("cluster")).get("ca")).get("crt"), "cluster.ca.crt")
-    raise errors.Refused("the machine config has no cluster.ca.crt")
+    raise errors.Refused("the machine config has neither a KubeAPIServerCAConfig nor cluster.ca.crt")
 
 
 def with_endpoints(talosconfig: Secret, endpoints: Sequence[str]) -> Secret:

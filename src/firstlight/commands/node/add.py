@@ -207,8 +207,7 @@ async def _answered(machine: Machine, world: World) -> MachineReport:
 async def _as_the_others(draft: MachineDraft, world: World) -> MachineDraft:
     """Of manifests that are listed by URL it gets those that the others have: what is missing there was released."""
     held = machine_configs.manifests(await machine_configs.make(draft, world))
-    urls = frozenset(each for listed in held.urls.values() for each in listed)
-    return dataclasses.replace(draft, passing=draft.passing | urls)
+    return dataclasses.replace(draft, passing=draft.passing.union(held.all_urls))
 
 
 def _labels(machine: Machine, draft: MachineDraft) -> WalkStage:
@@ -233,7 +232,9 @@ def _labels(machine: Machine, draft: MachineDraft) -> WalkStage:
 async def _declared_labels(draft: MachineDraft, world: World) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in machine_configs.documents(await machine_configs.make(draft, world)):
-        found |= {str(key): str(value) for key, value in mapping(each, "machine", "nodeLabels").items()}
+        is_apart = each.get("kind") == "KubeNodeConfig"
+        labels = mapping(each, "labels") if is_apart else mapping(each, "machine", "nodeLabels")
+        found |= {str(key): str(value) for key, value in labels.items()}
     return found
 
 

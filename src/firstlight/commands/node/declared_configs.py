@@ -72,7 +72,7 @@ class DeclaredConfigs:
 
     def _is_new(self, config: Secret, has: ConfigManifests) -> bool:
         """Whether it lists a URL that the machine lacks: it is new, or was released; only a plan tells which."""
-        urls = [each for listed in machine_configs.manifests(config).urls.values() for each in listed]
+        urls = machine_configs.manifests(config).all_urls
         return any(not any(is_same_but_version(each, other) for other in has.names) for each in urls)
 
     async def _passes(self) -> frozenset[str]:

@@ -143,5 +143,9 @@ async def _extensions(machine: Machine, way: MachineAccess) -> dict[str, str]:
 
 def _image(config: Secret) -> str:
     """The installer that a config names."""
-    documents = machine_configs.documents(config)
-    return next((found for each in documents if (found := text(each, "machine", "install", "image"))), "")
+    for each in machine_configs.documents(config):
+        is_apart = each.get("kind") == "UnattendedInstallConfig"
+        found = text(each, "installer", "image") if is_apart else text(each, "machine", "install", "image")
+        if found:
+            return found
+    return ""
