@@ -198,9 +198,10 @@ async def make(draft: MachineDraft, world: World) -> Secret:
     Raises:
         errors.Refused: What the repo says of the machine does not make a config.
     """
-    patches = [await _text(each, world) for each in draft.patches]
     try:
         whole = await _text(draft.whole, world) if draft.whole is not None else await _generated(draft, world)
+        is_new = talos_documents.is_made_of(text(each, "kind") for each in documents(whole))
+        patches = [await _text(each, world, as_documents=is_new) for each in draft.patches]
         return await cluster_access.talosctl_program(world).patch_config(whole, patches) if patches else whole
     except talosctl.TalosRejected as error:
         places = ", ".join(dict.fromkeys(each.place.path for each in draft.patches))
@@ -213,18 +214,39 @@ async def make(draft: MachineDraft, world: World) -> Secret:
 async def _generated(draft: MachineDraft, world: World) -> Secret:
     """What talosctl makes of the secrets. It applies patches to control planes and workers alike: none are given."""
     is_control_plane = draft.machine.role is MachineRole.CONTROL_PLANE
-    return await cluster_access.talosctl_program(world).gen_config(
+    secrets = await cluster_access.secrets(world)
+    made = await cluster_access.talosctl_program(world).gen_config(
         "controlplane" if is_control_plane else "worker",
         cluster=draft.cluster,
         endpoint=draft.endpoint,
-        secrets=await cluster_access.secrets(world),
+        secrets=secrets,
         kubernetes_version=draft.kubernetes.removeprefix("v"),
-        talos_version=draft.talos,
+        talos_version=draft.generated_for,
         install_disk=draft.install_disk,
         install_image=draft.install_image,
         dns_domain=draft.dns_domain,
         additional_sans=draft.sans,
     )
+    _require_readable(draft, made, secrets)
+    return made
+
+
+def _require_readable(draft: MachineDraft, made: Secret, secrets: Secret) -> None:
+    """Refuse a config that could not read the Secrets in etcd.
+
+    Clusters born with Talos 1.2 or before have an AES-CBC key. In the form of 1.14 talosctl writes it as the key
+    of another provider, ``secretbox``.
+    """
+    bundle = next(iter(documents(secrets)), {})
+    if not text(bundle, "secrets", "aescbcencryptionsecret"):
+        return
+    for each in documents(made):
+        if each.get("kind") == "KubeEtcdEncryptionConfig" and "secretbox" in str(mapping(each, "config")):
+            raise errors.Refused(
+                f"{draft.machine.name}: the Talos secrets hold an AES-CBC key, which a config generated for Talos "
+                f"{draft.generated_for or '1.14'} uses as a secretbox key: the API server could not read the Secrets",
+                hint=f"Set clusters.{draft.cluster}.talosContract: v1.13 in firstlight.yaml.",
+            )
 
 
 async def bootstrap(draft: MachineDraft, config: Secret, world: World) -> Secret:
@@ -326,5 +348,7 @@ async def listing(config: Secret, wanted: ConfigManifests, world: World) -> Secr
     return await cluster_access.talosctl_program(world).patch_config(config, patches) if patches else config
 
 
-async def _text(patch: DraftPatch, world: World) -> Secret:
+async def _text(patch: DraftPatch, world: World, *, as_documents: bool = False) -> Secret:
+    if as_documents and patch.documents is not None:
+        return patch.documents
     return patch.text if patch.text is not None else await world.resolve(patch.reference)

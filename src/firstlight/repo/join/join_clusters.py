@@ -208,7 +208,7 @@ class _Nameless:
 
 _FACTS = (
     "role", "engine", "url", "branch", "path", "talos", "kubernetes", "schedules_on_control_planes", "talos_secrets",
-    "talosconfig",
+    "talosconfig", "talos_contract",
 )  # fmt: skip
 
 
