@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -20,6 +21,17 @@ import (
 
 // deepest is how far answers are asked in turn; those of Talos end long before.
 const deepest = 12
+
+// unused are answers that no machine acts on, each with what it acts on instead.
+var unused = map[string]string{
+	"Machine.Sysctls":         "SysctlConfig, which joins both forms",
+	"Machine.Sysfs":           "SysfsConfig, which joins both forms",
+	"Cluster.Discovery":       "DiscoveryServiceConfigs; the registry in Kubernetes works only where discovery is enabled here",
+	"DiscoveryServiceConfigs": "the endpoints: names only tell documents apart",
+}
+
+// controlPlaneOnly are answers that workers do not act on.
+var controlPlaneOnly = []string{"K8sFlannelCNIConfig", "K8sProxyConfig", "K8sCoreDNSConfig"}
 
 // Difference is one question that both answer differently.
 type Difference struct {
@@ -74,7 +86,7 @@ func compare(before, after map[string]string) Answer {
 	found.Asked = len(paths)
 
 	for path := range paths {
-		if before[path] != after[path] {
+		if before[path] != after[path] && counts(path, before["Machine.Type"]) {
 			found.Differences = append(found.Differences, Difference{path, before[path], after[path]})
 		}
 	}
@@ -82,6 +94,22 @@ func compare(before, after map[string]string) Answer {
 	sort.Slice(found.Differences, func(i, j int) bool { return found.Differences[i].Path < found.Differences[j].Path })
 
 	return found
+}
+
+// counts tells whether a machine of a type acts on an answer.
+func counts(path, machineType string) bool {
+	first, rest, _ := strings.Cut(path, ".")
+	if first == "DiscoveryServiceConfigs" {
+		return !strings.HasSuffix(rest, ".Name")
+	}
+
+	for name := range unused {
+		if path == name || strings.HasPrefix(path, name+".") {
+			return false
+		}
+	}
+
+	return !strings.Contains(machineType, "worker") || !slices.Contains(controlPlaneOnly, first)
 }
 
 func answers(path string) (map[string]string, error) {

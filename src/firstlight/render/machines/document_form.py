@@ -44,8 +44,8 @@ class DocumentForm:
     """What is left of it; empty if nothing is."""
     documents: tuple[Document, ...] = ()
     kept: tuple[KeptFields, ...] = ()
-    moved: tuple[Steps, ...] = ()
-    """The fields that are no longer in it."""
+    moved: Mapping[str, Steps] = dataclasses.field(default_factory=dict)
+    """The groups that are no longer in it, each with the first of its fields."""
 
 
 @dataclasses.dataclass
@@ -57,6 +57,8 @@ class Fields:
     """Whether it is a whole config: what a patch does not say, another file does."""
     role: MachineRole | None
     """Whose it is; None for machines of both roles."""
+    is_patched: bool = False
+    """Whether a patch says something in the group that is asked for, so that a whole config must have its document."""
     moved: list[Steps] = dataclasses.field(default_factory=list)
 
     @property
@@ -66,10 +68,7 @@ class Fields:
 
     def get(self, *steps: str) -> Any:
         """A value; None where there is none."""
-        here: Any = self.value
-        for step in steps:
-            here = here.get(step) if isinstance(here, Mapping) else None
-        return here
+        return value_at(self.value, *steps)
 
     def take(self, *steps: str) -> Any:
         """Take a value out; None where there is none.
@@ -123,7 +122,7 @@ Group = Callable[[Fields], Iterator[Document]]
 
 def in_documents(
     value: Mapping[str, Any], groups: Mapping[str, Group], *, is_whole: bool, role: MachineRole | None,
-    keep: Collection[str] = (),
+    keep: Collection[str] = (), beside: Collection[tuple[str, str]] = (), patched: Collection[str] = (),
 ) -> DocumentForm:  # fmt: skip
     """A v1alpha1 document in the new form, group by group.
 
@@ -133,24 +132,41 @@ def in_documents(
         is_whole: Whether it is a whole config.
         role: Whose it is; None for machines of both roles.
         keep: Groups that stay, since they do in another file of the cluster.
+        beside: Kinds and names of documents in the same file, where one cannot be a second time.
+        patched: Groups in which patches say something.
     """
     rest: dict[str, Any] = copy.deepcopy(dict(value))
     documents: list[Document] = []
     kept: list[KeptFields] = []
-    moved: list[Steps] = []
+    moved: dict[str, Steps] = {}
     for name, move in groups.items():
         if name in keep:
             continue
-        fields = Fields(copy.deepcopy(rest), is_whole, role)
+        fields = Fields(copy.deepcopy(rest), is_whole, role, is_patched=name in patched)
         try:
             made = list(move(fields))
+            for each in made:
+                if (each["kind"], each.get("name", "")) in beside:
+                    raise CannotMove(_named(fields, name), f"the file has a {each['kind']} already; join them by hand")
         except CannotMove as error:
             kept.append(KeptFields(name, error.field, error.why))
             continue
         rest = fields.value
-        moved += fields.moved
+        if fields.moved:
+            moved[name] = fields.moved[0]
         documents += made
-    return DocumentForm(_without_empty(rest, value), _joined(documents), tuple(kept), tuple(moved))
+    return DocumentForm(_without_empty(rest, value), _joined(documents), tuple(kept), moved)
+
+
+def _named(fields: Fields, group: str) -> str:
+    return ".".join(fields.moved[0]) if fields.moved else group
+
+
+def value_at(value: Any, *steps: str) -> Any:
+    """What stands at a way through mappings; None where nothing does."""
+    for step in steps:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def document(kind: str, name: str = "", **said: Any) -> Document:

@@ -95,7 +95,8 @@ def _node(fields: Fields) -> Iterator[Document]:
     schedules = [
         fields.take("cluster", key) for key in ("allowSchedulingOnControlPlanes", "allowSchedulingOnMasters")
     ]  # fmt: skip
-    if not any(each is not None for each in (*said.values(), *schedules)):
+    is_said = any(each is not None for each in (*said.values(), *schedules))
+    if not is_said and not (fields.is_patched and fields.is_whole):
         return
     if fields.role is None and (fields.is_whole or any(each is not None for each in schedules)):
         raise CannotMove("cluster.allowSchedulingOnControlPlanes", "it is for control planes; move it to their patch")
