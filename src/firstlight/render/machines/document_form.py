@@ -2,8 +2,7 @@
 
 Fields move in groups: Talos refuses a document beside any of the old fields that it replaces, so a group moves as a
 whole or stays as a whole. What has no successor keeps its group where it is, and is named. The cluster's identity and
-keys stay (Talos takes them beside documents), and so do fields of the API server: by document it would authenticate and
-authorize otherwise.
+keys have no group (Talos takes them beside documents).
 """
 
 import copy

@@ -18,6 +18,7 @@ _TYPES = {
     "nvme": 'disk.transport == "nvme"', "sd": 'disk.transport == "mmc"', "hdd": "disk.rotational",
     "ssd": "!disk.rotational",
 }  # fmt: skip
+_REFUSED_ARGUMENT = re.compile(r"oidc-|anonymous-auth|authentication-config|authorization-")
 _SIZE = re.compile(r"\s*(?P<op>[<>=]=?)?\s*(?P<number>\d+)\s*(?P<unit>[KMGT]i?)?B?\s*", re.IGNORECASE)
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "": 1}
 
@@ -167,6 +168,37 @@ def _resolver(fields: Fields) -> Iterator[Document]:
     )
 
 
+def _cluster(fields: Fields) -> Iterator[Document]:
+    name = fields.take("cluster", "clusterName")
+    endpoint = fields.take("cluster", "controlPlane", "endpoint")
+    if name is not None or endpoint is not None:
+        yield document("KubeClusterConfig", clusterName=name, endpoint=endpoint)
+
+
+def _api_server(fields: Fields) -> Iterator[Document]:
+    port = fields.take("cluster", "controlPlane", "localAPIServerPort")
+    if fields.get("cluster", "apiServer") is None and port is None:
+        return
+    fields.require_plane("cluster.apiServer", "KubeAPIServerConfig")
+    arguments = fields.take("cluster", "apiServer", "extraArgs")
+    for name in arguments or {}:
+        if _REFUSED_ARGUMENT.match(name):
+            raise CannotMove(f"cluster.apiServer.extraArgs.{name}", "Talos refuses it in KubeAPIServerConfig")
+    made = document("KubeAPIServerConfig", apiPort=port, extraArgs=arguments)
+    for old, new in (("image", "image"), ("env", "env"), ("resources", "resources"), ("certSANs", "certExtraSANs")):
+        if (found := fields.take("cluster", "apiServer", old)) is not None:
+            made[new] = found
+    plugins = fields.take("cluster", "apiServer", "admissionControl") or []
+    policy = fields.take("cluster", "apiServer", "auditPolicy")
+    fields.require_empty("cluster", "apiServer")
+    if len(made) > len(document("KubeAPIServerConfig")):
+        yield made
+    for each in plugins:
+        yield document("KubeAdmissionControlConfig", str(each.get("name")), configuration=each.get("configuration"))
+    if policy is not None:
+        yield document("KubeAuditPolicyConfig", configuration=policy)
+
+
 def _controller_manager(fields: Fields) -> Iterator[Document]:
     yield from _pod(fields, "controllerManager", "KubeControllerManagerConfig")
 
@@ -304,6 +336,8 @@ def _quoted(value: Any) -> str:
 
 
 GROUPS: Mapping[str, Group] = {
+    "cluster": _cluster,
+    "API server": _api_server,
     "network": _network,
     "kube-proxy": _proxy,
     "CoreDNS": _core_dns,

@@ -23,8 +23,11 @@ from firstlight.repo.work_tree import WorkTree
 
 _STAYS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "install": (("machine", "install"), "by document Talos installs in another way; machines that run do not need it"),
+    "API server": (("cluster", "apiServer"), "by document it authenticates and authorizes in another way"),
 }
-"""Groups that would not mean the same, with the field that has them."""
+"""Groups of whole configs that would not mean the same, with the field that has them."""
+_IDENTITY = "cluster"
+"""The group of name and endpoint, which whole configs keep with their keys; Talos takes it beside documents."""
 _MARK = re.compile(r"(?m)^---(?=\s|$).*\n?")
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
 
@@ -85,7 +88,8 @@ def migrate(tree: WorkTree, cluster: Cluster) -> DocumentMigration:
     """
     _require_base(cluster)
     found, left, staying = _old_documents(tree, cluster)
-    for group, (steps, why) in _STAYS.items():
+    is_whole = cluster.base is ConfigBase.WHOLE
+    for group, (steps, why) in _STAYS.items() if is_whole else ():
         for old in found:
             if document_form.value_at(old.document.value, *steps) is not None:
                 staying.setdefault(group, StayingFields(group, ".".join(steps), why, old.document.place(*steps)))
@@ -93,7 +97,7 @@ def migrate(tree: WorkTree, cluster: Cluster) -> DocumentMigration:
     while True:
         before = len(staying)
         for old in found:
-            for kept in old.form(tuple(staying)).kept:
+            for kept in old.form(_keeping(staying, is_whole=is_whole)).kept:
                 place = old.document.place(*kept.field.split("."))
                 staying.setdefault(kept.group, StayingFields(kept.group, kept.field, kept.why, place))
         if len(staying) == before:
@@ -101,12 +105,17 @@ def migrate(tree: WorkTree, cluster: Cluster) -> DocumentMigration:
     by_path: dict[str, list[_Old]] = {}
     for old in found:
         by_path.setdefault(old.document.path, []).append(old)
-    patched = {group for old in found if not old.is_whole for group in old.form(staying).moved}
-    files = (_migrated(path, several, staying, patched) for path, several in by_path.items())
+    keep = _keeping(staying, is_whole=is_whole)
+    patched = {group for old in found if not old.is_whole for group in old.form(keep).moved}
+    files = (_migrated(path, several, keep, patched) for path, several in by_path.items())
     return DocumentMigration(
         files=tuple(each for each in files if each.before != each.after),
         staying=tuple(staying.values()), left=left,
     )  # fmt: skip
+
+
+def _keeping(staying: Collection[str], *, is_whole: bool) -> frozenset[str]:
+    return frozenset(staying) | ({_IDENTITY, *_STAYS} if is_whole else set())
 
 
 def _require_base(cluster: Cluster) -> None:
@@ -144,7 +153,8 @@ def _old_documents(
             form = document_form.in_documents(
                 part.config.value, document_groups.GROUPS, is_whole=False, role=MachineRole.CONTROL_PLANE
             )
-            for group, steps in form.moved.items():
+            named = {group: steps for group, steps in form.moved.items() if group != _IDENTITY}
+            for group, steps in named.items():
                 at = part.config.place(*steps)
                 staying[group] = StayingFields(group, ".".join(steps), f"it is also in {document.path}: {why}", at)
             continue

@@ -27,6 +27,7 @@ cluster:
   controlPlane: {endpoint: "https://10.5.0.2:6443"}
   network: {podSubnets: [10.42.0.0/16], serviceSubnets: [10.43.0.0/16]}
 """
+API = "cluster: {apiServer: {certSANs: [api.home]}, controlPlane: {localAPIServerPort: 7443}}\n"
 PATCH = """\
 # What control planes have besides.
 cluster:
@@ -108,7 +109,7 @@ def test_files_are_written_and_a_second_run_finds_nothing(repo: Path, capsys: py
     assert {**head, "kind": "KubeletConfig", "extraArgs": {"v": "3"}} in documents(repo, "talos/patches/all.yaml")
     assert documents(repo, "talos/patches/all.yaml")[0] == {"machine": {"certSANs": ["cp.example.org"]}}
     plane = documents(repo, "talos/cp-1.yaml")
-    assert "network" not in plane[0]["cluster"]
+    assert plane[0]["cluster"] == {"clusterName": "home", "controlPlane": {"endpoint": "https://10.5.0.2:6443"}}
     assert "kubelet" not in plane[0]["machine"]
     assert [each["kind"] for each in plane[1:]] == ["KubeNetworkConfig", "KubeFlannelCNIConfig", "KubeletConfig"]
 
@@ -149,3 +150,20 @@ def test_patches_on_generated_configs_wait_for_the_contract(repo: Path, capsys: 
     code, found = run(repo, capsys)
     assert code == ExitCode.FINDINGS
     assert found["files"] == ["talos/patches/all.yaml", "talos/patches/controlplane.yaml"]
+
+
+def test_the_api_server_moves_where_it_is_generated_as_a_document(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    (repo / "talos/patches/controlplane.yaml").write_text(API)
+    _, found = run(repo, capsys)
+    assert [each["field"] for each in found["stays"]] == ["cluster.apiServer"]
+    assert "talos/patches/controlplane.yaml" not in found["files"]
+
+    (repo / "talos" / "cp-1.yaml").unlink()
+    listed = DECLARED.replace("machines: talos\n", "machines: [{name: cp-1, address: 10.5.0.2, role: controlplane}]\n")
+    (repo / "firstlight.yaml").write_text(listed.replace("v1.14.1\n", "v1.14.1\n    talosContract: v1.14\n"))
+    _, found = run(repo, capsys, write=True)
+    assert documents(repo, "talos/patches/controlplane.yaml") == [
+        {"apiVersion": "v1alpha1", "kind": "KubeAPIServerConfig", "apiPort": 7443, "certExtraSANs": ["api.home"]}
+    ]

@@ -61,6 +61,19 @@ def said(form: DocumentForm) -> dict[str, Any]:
                 "KubeletConfig": {"config": {"a": 2}, "extraArgs": {"v": "3"}},
             },
         ),
+        (
+            "cluster: {clusterName: a, controlPlane: {endpoint: b, localAPIServerPort: 7443}}",
+            {"KubeClusterConfig": {"clusterName": "a", "endpoint": "b"}, "KubeAPIServerConfig": {"apiPort": 7443}},
+        ),
+        (
+            "cluster: {apiServer: {certSANs: [a], extraArgs: {b: c}, auditPolicy: {d: e}, "
+            "admissionControl: [{name: PodSecurity, configuration: {f: g}}]}}",
+            {
+                "KubeAPIServerConfig": {"extraArgs": {"b": "c"}, "certExtraSANs": ["a"]},
+                "KubeAdmissionControlConfig PodSecurity": {"configuration": {"f": "g"}},
+                "KubeAuditPolicyConfig": {"configuration": {"d": "e"}},
+            },
+        ),
         ("machine: {features: {kubePrism: {enabled: true}}}", {"KubePrismConfig": {"port": 7445}}),
         ("machine: {features: {kubePrism: {enabled: false}}}", {"KubePrismConfig": {"$patch": "delete"}}),
         (
@@ -118,6 +131,8 @@ def test_a_patch_becomes_documents(text: str, wanted: dict[str, Any]) -> None:
     ("text", "field"),
     [
         ("machine: {kubelet: {extraMounts: [{source: /a}]}}", "machine.kubelet.extraMounts"),
+        ("cluster: {apiServer: {extraArgs: {oidc-issuer-url: x}}}", "cluster.apiServer.extraArgs.oidc-issuer-url"),
+        ("cluster: {apiServer: {extraVolumes: [{hostPath: /a}]}}", "cluster.apiServer.extraVolumes"),
         ("machine: {kubelet: {extraArgs: {$patch: delete}}}", "machine.kubelet.extraArgs"),
         ("machine: {install: {extraKernelArgs: [quiet]}}", "machine.install.extraKernelArgs"),
         ("machine: {install: {diskSelector: {name: sda}}}", "machine.install.diskSelector.name"),
@@ -136,10 +151,10 @@ def test_what_has_no_successor_stays_as_it_is(text: str, field: str) -> None:
     assert [each.field for each in found.kept] == [field]
 
 
-def test_identity_keys_and_the_api_server_stay() -> None:
+def test_keys_stay() -> None:
     text = """
     machine: {token: a, ca: {crt: b}, certSANs: [c], features: {rbac: true}}
-    cluster: {clusterName: d, controlPlane: {endpoint: e}, apiServer: {image: f, extraArgs: {g: h}}, secret: i}
+    cluster: {ca: {crt: d}, aggregatorCA: {crt: e}, serviceAccount: {key: f}, etcd: {ca: {crt: g}}, token: h, secret: i}
     """
 
     found = form_of(text, is_whole=True)
