@@ -15,6 +15,9 @@ from firstlight.model.cluster import MachineRole
 Steps = tuple[str, ...]
 Document = dict[str, Any]
 _DELETE = "$patch"
+_ESCAPED = "$$patch"
+"""As talhelper wants it, for which a single dollar begins a variable."""
+_PATCHES = frozenset({_DELETE, _ESCAPED})
 
 
 class CannotMove(Exception):
@@ -179,6 +182,13 @@ def deletion(kind: str) -> Document:
     return document(kind) | {_DELETE: "delete"}
 
 
+def escaped(value: Any) -> Any:
+    """A value as talhelper wants it in a file."""
+    if isinstance(value, Mapping):
+        return {_ESCAPED if key == _DELETE else key: escaped(each) for key, each in value.items()}
+    return [escaped(each) for each in value] if isinstance(value, list) else value
+
+
 def _joined(documents: Sequence[Document]) -> tuple[Document, ...]:
     """One document for each kind and name: several groups may say something in it."""
     found: dict[tuple[str, str], Document] = {}
@@ -212,5 +222,5 @@ def _without_empty(rest: Mapping[str, Any], before: Mapping[str, Any]) -> dict[s
 
 def _has_patch(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return _DELETE in value or any(map(_has_patch, value.values()))
+        return not _PATCHES.isdisjoint(value) or any(map(_has_patch, value.values()))
     return isinstance(value, list) and any(map(_has_patch, value))

@@ -72,12 +72,16 @@ class _Old:
     is_whole: bool
     others: frozenset[tuple[str, str]]
     """Kinds and names of the documents in the same file."""
+    is_talhelper: bool
 
     def form(self, keep: Collection[str] = (), patched: Collection[str] = ()) -> DocumentForm:
-        return document_form.in_documents(
+        form = document_form.in_documents(
             self.document.value, document_groups.GROUPS, is_whole=self.is_whole, role=self.role, keep=keep,
             beside=self.others, patched=patched,
         )  # fmt: skip
+        if not self.is_talhelper:
+            return form
+        return dataclasses.replace(form, documents=tuple(map(document_form.escaped, form.documents)))
 
 
 def migrate(tree: WorkTree, cluster: Cluster) -> DocumentMigration:
@@ -144,11 +148,12 @@ def _old_documents(
     reach: dict[tuple[str, int], set[MachineRole | None]] = {}
     left: dict[str, str] = {}
     staying: dict[str, StayingFields] = {}
+    is_talhelper = any("talconfig" in each for each in cluster.documents.values())
     for part in cluster.parts:
         document = getattr(part.config, "document", None)
         if part.kind or not isinstance(document, YamlDocument) or not isinstance(part.config.value, Mapping):
             continue
-        if why := _uneditable(tree, document, part.config):
+        if why := _uneditable(tree, document, part.config, is_talhelper=is_talhelper):
             left[document.path] = why
             form = document_form.in_documents(
                 part.config.value, document_groups.GROUPS, is_whole=False, role=MachineRole.CONTROL_PLANE
@@ -173,7 +178,7 @@ def _old_documents(
             for each in documents
             if isinstance(each.value, Mapping) and each.value.get("kind")
         )
-        found.append(_Old(document, role, is_whole, others))
+        found.append(_Old(document, role, is_whole, others, is_talhelper))
     return found, left, staying
 
 
@@ -182,13 +187,15 @@ def _role_of(value: Any) -> MachineRole | None:
     return {"controlplane": MachineRole.CONTROL_PLANE, "worker": MachineRole.WORKER}.get(str(said))
 
 
-def _uneditable(tree: WorkTree, document: YamlDocument, config: MachineConfig) -> str:
+def _uneditable(tree: WorkTree, document: YamlDocument, config: MachineConfig, *, is_talhelper: bool) -> str:
     """Why a document stays as it is; empty if it can be edited."""
     path = document.path
     if config_files.is_template(path):
         return "a template: only a script knows what it is given"
     if talhelper.is_talconfig(path) or document.value is not config.value:
         return "the patch is part of another file"
+    if is_talhelper and "${" in (tree.text(path) or ""):
+        return "talhelper fills in its variables"
     if any(document_kinds.is_encrypted(each.value) for each in tree.documents(path)):
         return "sops signs the whole of it"
     return ""

@@ -167,3 +167,24 @@ def test_the_api_server_moves_where_it_is_generated_as_a_document(
     assert documents(repo, "talos/patches/controlplane.yaml") == [
         {"apiVersion": "v1alpha1", "kind": "KubeAPIServerConfig", "apiPort": 7443, "certExtraSANs": ["api.home"]}
     ]
+
+
+def test_patches_of_talhelper_are_written_as_it_wants_them(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "talos" / "cp-1.yaml").unlink()
+    (repo / "talos" / "talconfig.yaml").write_text(
+        "clusterName: home\ntalosVersion: v1.14.1\nendpoint: https://10.5.0.2:6443\n"
+        "nodes: [{hostname: cp-1, ipAddress: 10.5.0.2, controlPlane: true, installDisk: /dev/sda}]\n"
+        'controlPlane: {patches: ["@./patches/controlplane.yaml"]}\npatches: ["@./patches/all.yaml"]\n'
+    )
+    (repo / "talos/patches/all.yaml").write_text("machine: {kubelet: {extraArgs: {v: ${LEVEL}}}}\n")
+    (repo / "firstlight.yaml").write_text(
+        DECLARED.partition("    patches")[0]
+        .replace("machines: talos\n", "machines: talos/talconfig.yaml\n")
+        .replace("v1.14.1\n", "v1.14.1\n    talosContract: v1.14\n")
+    )
+
+    _, found = run(repo, capsys, write=True)
+
+    assert found["files"] == ["talos/patches/controlplane.yaml"]
+    assert documents(repo, "talos/patches/controlplane.yaml")[0]["$$patch"] == "delete"
+    assert found["notEdited"] == [{"path": "talos/patches/all.yaml", "why": "talhelper fills in its variables"}]

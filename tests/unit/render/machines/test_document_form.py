@@ -134,6 +134,10 @@ def test_a_patch_becomes_documents(text: str, wanted: dict[str, Any]) -> None:
         ("cluster: {apiServer: {extraArgs: {oidc-issuer-url: x}}}", "cluster.apiServer.extraArgs.oidc-issuer-url"),
         ("cluster: {apiServer: {extraVolumes: [{hostPath: /a}]}}", "cluster.apiServer.extraVolumes"),
         ("machine: {kubelet: {extraArgs: {$patch: delete}}}", "machine.kubelet.extraArgs"),
+        (
+            "cluster: {apiServer: {admissionControl: [{name: a, $$patch: delete}]}}",
+            "cluster.apiServer.admissionControl",
+        ),
         ("machine: {install: {extraKernelArgs: [quiet]}}", "machine.install.extraKernelArgs"),
         ("machine: {install: {diskSelector: {name: sda}}}", "machine.install.diskSelector.name"),
         ("cluster: {controllerManager: {extraVolumes: [{hostPath: /a}]}}", "cluster.controllerManager.extraVolumes"),
