@@ -128,6 +128,18 @@ def test_what_one_file_cannot_move_stays_in_all(repo: Path, capsys: pytest.Captu
     assert "talos/patches/all.yaml" not in found["files"]
 
 
+def test_a_group_that_stays_keeps_another_one(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "talos/patches/all.yaml").write_text("machine: {nodeLabels: {a: {$patch: delete}}}\n")
+    with_address = PLANE.replace("  kubelet:\n", "  kubelet:\n    nodeIP: {validSubnets: [10.5.0.0/24]}\n")
+    (repo / "talos/cp-1.yaml").write_text(with_address)
+
+    _, found = run(repo, capsys)
+
+    # The node's address is among the kubelet's fields, and Talos refuses a KubeletConfig beside any of them.
+    assert [each["field"] for each in found["stays"]] == ["machine.nodeLabels", "machine.kubelet.nodeIP"]
+    assert "KubeletConfig" not in found["diff"]
+
+
 def test_a_template_keeps_its_groups(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repo / "talos" / "cp-1.yaml").rename(repo / "talos" / "cp-1.yaml.j2")
 
