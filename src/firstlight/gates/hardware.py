@@ -13,6 +13,7 @@ from typing import Any
 from firstlight.model.machine import InstallDisk, NetworkLink
 
 _SIZE = re.compile(r"\s*(?P<op>[<>=]=?)?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kKMGTPE]?i?)[bB]?\s*")
+_ONE_PATH = re.compile(r"""\s*disk\.dev_path\s*==\s*(?P<quote>["'])(?P<path>[^"']+)(?P=quote)\s*""")
 _COMPARE = {
     "": operator.eq, "=": operator.eq, "==": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt,
     "<=": operator.le,
@@ -38,6 +39,8 @@ def _disk(documents: Sequence[Mapping[str, Any]], disks: Sequence[InstallDisk]) 
     install: dict[str, Any] = {}
     for each in documents:
         install |= _mapping(_mapping(each.get("machine")).get("install"))
+        if each.get("kind") == "UnattendedInstallConfig" and (path := _named_by(each)):
+            install = {"disk": path}
     usable = [each for each in disks if not each.readonly and not each.cdrom]
     there = ", ".join(_shown(each) for each in usable) or "none"
     if selector := _mapping(install.get("diskSelector")):
@@ -46,6 +49,13 @@ def _disk(documents: Sequence[Mapping[str, Any]], disks: Sequence[InstallDisk]) 
             yield f"no disk matches {wanted}; there are: {there}"
     elif (name := str(install.get("disk") or "")) and not any(_is(name, each) for each in usable):
         yield f"there is no disk {name}; there are: {there}"
+
+
+def _named_by(document: Mapping[str, Any]) -> str:
+    """The path of the one disk that an UnattendedInstallConfig names; Talos judges other expressions."""
+    selector = _mapping(_mapping(document.get("provisioning")).get("diskSelector"))
+    match = _ONE_PATH.fullmatch(str(selector.get("match") or ""))
+    return match["path"] if match is not None else ""
 
 
 def _is(name: str, disk: InstallDisk) -> bool:

@@ -150,6 +150,8 @@ class Cluster:
     """A reference to what ``talosctl gen secrets`` made: ``sops:talos/talsecret.sops.yaml``, ``op://…``."""
     talosconfig: str = ""
     """A reference to the administrator's talosconfig, where whole machine configs hold the secrets."""
+    talos_contract: str = ""
+    """The version of Talos whose form and defaults its generated machine configs have, where that is declared."""
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """What Flux substitutes everywhere in the cluster."""
     files: tuple[Place, ...] = ()

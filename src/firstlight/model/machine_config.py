@@ -60,6 +60,8 @@ class DraftPatch:
     """What it says; None where it is encrypted, and ``reference`` tells how to read it."""
     reference: str = ""
     """``sops:PATH`` for a file that is decrypted at the last moment."""
+    documents: Secret | None = None
+    """The same for a config that consists of documents, where the patch was made here."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,8 @@ class MachineDraft:
     patches: tuple[DraftPatch, ...] = ()
     """In their order; the last wins."""
     talos: str = ""
+    contract: str = ""
+    """The version of Talos whose form and defaults a generated config has; empty until something tells."""
     kubernetes: str = ""
     install_disk: str = ""
     disk_selector: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -85,3 +89,8 @@ class MachineDraft:
     """Contents of inline manifests by name, rendered anew: what a cluster begins with. Later machines keep theirs."""
     passing: frozenset[str] = frozenset()
     """URLs of manifests that pass to the engine: a machine that has one no longer does not get it again."""
+
+    @property
+    def generated_for(self) -> str:
+        """The version of Talos that its config is generated for: what it is to run, where nothing else is known."""
+        return self.contract or self.talos

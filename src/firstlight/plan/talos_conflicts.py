@@ -7,8 +7,8 @@ when a config is applied, ``talosctl validate`` too, and neither ``gen config`` 
 import dataclasses
 from collections.abc import Iterator
 
-from firstlight.model import fact
-from firstlight.model.cluster import Cluster, MachinePart
+from firstlight.model import fact, talos_documents, versions
+from firstlight.model.cluster import Cluster, ConfigBase, MachinePart
 from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
 from firstlight.model.fact import Basis, Confidence, Standing
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -122,9 +122,73 @@ _TABLE = (
 )
 
 
+_NOT_GENERATED = frozenset(
+    {
+        "KubeCredentialProviderConfig", "KubeTalosAPIAccessConfig", "KubeCoreDNSConfig", "KubeAuthorizerConfig",
+        "HostnameConfig",
+    }
+)  # fmt: skip
+"""Documents that stand for fields which a config generated for Talos 1.13 does not have."""
+_NEVER_GENERATED = frozenset({"KubeCredentialProviderConfig", "KubeTalosAPIAccessConfig"})
+"""Documents that no generated config has."""
+
+
 def problems(known: ClusterFacts) -> Iterator[Diagnostic]:
     """Old fields beside the documents that replace them, on the same machines."""
-    cluster = known.cluster
+    yield from _written(known.cluster)
+    if known.cluster.base is ConfigBase.GENERATED:
+        yield from _beside_generated(known.cluster)
+
+
+def _beside_generated(cluster: Cluster) -> Iterator[Diagnostic]:
+    """Patches in another form than the one in which their configs are generated."""
+    contract = versions.minor(cluster.talos_contract)
+    talos = versions.minor(cluster.talos)
+    is_new = (contract or talos or (0, 0)) >= talos_documents.FIRST
+    is_old = contract is not None and not is_new
+    for row in _TABLE:
+        for part in cluster.parts:
+            field = next((each for each in row.fields if not part.kind and part.config.get(*each) is not None), None)
+            if is_new and field is not None and not _NEVER_GENERATED.issuperset(row.kinds):
+                yield _beside_document(cluster, row, part, field, is_sure=contract is not None)
+                break
+            if is_old and part.kind in row.kinds and part.kind not in _NOT_GENERATED and _counts(part, row):
+                yield _beside_field(cluster, row, part)
+                break
+
+
+def _beside_document(
+    cluster: Cluster, row: _Replaced, part: MachinePart, field: Steps, *, is_sure: bool
+) -> Diagnostic:  # fmt: skip
+    name, place = ".".join(field), part.config.place(*field)
+    version = cluster.talos_contract or cluster.talos
+    doubt = "machines that were configured for an earlier version keep that form"
+    stay = "" if is_sure else f" Or keep the old form: clusters.{cluster.name}.talosContract: v1.13."
+    return Diagnostic(
+        code="talos-fields-replaced",
+        severity=Severity.ERROR if is_sure else Severity.WARNING,
+        basis=fact.READ if is_sure else Basis(Standing.READ, Confidence.LIKELY, doubt),
+        message=f"{name} is refused in a config generated for Talos {version}, which has {row.kinds[0]} instead",
+        places=(place,),
+        evidence=(Evidence(f"has {name}", place, where=cluster.name),),
+        fix=f"Take {name} away. {row.instead}{stay}",
+    )
+
+
+def _beside_field(cluster: Cluster, row: _Replaced, part: MachinePart) -> Diagnostic:
+    name, place = ".".join(row.fields[0]), part.config.place()
+    return Diagnostic(
+        code="talos-fields-replaced",
+        severity=Severity.ERROR,
+        message=f"{part.kind} is refused in a config generated for Talos {cluster.talos_contract}, which has {name}",
+        places=(place,),
+        evidence=(Evidence(f"has {part.kind}", place, where=cluster.name),),
+        fix=f"Write it as {name}.",
+    )
+
+
+def _written(cluster: Cluster) -> Iterator[Diagnostic]:
+    """Both forms in the files."""
     documents: dict[str, list[MachinePart]] = {}
     for part in cluster.parts:
         if part.kind:

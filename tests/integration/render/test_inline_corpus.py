@@ -31,7 +31,7 @@ def found(path: str, name: str) -> EmbeddingRequest:
     text = (REPO / path).read_bytes().decode()
     target = manifest_entry.find_entry(text, name, path=path)
     assert target is not None
-    (document,) = manifest_entry.talos_documents(text, path)
+    (document,) = manifest_entry.talos_documents_of(text, path)
     objects, _ = config_manifests.objects_in(
         embedded_yaml.read(document, (*target.way[0].steps, target.key), target.value)
     )

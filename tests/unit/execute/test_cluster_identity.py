@@ -73,6 +73,8 @@ class TestAuthority:
 
         assert cluster_access.authority(Secret(yaml.dump({"certs": {"k8s": {"crt": encoded}}}))) == pem
         assert cluster_access.config_authority(Secret(yaml.dump({"cluster": {"ca": {"crt": encoded}}}))) == pem
+        apart = {"kind": "KubeAPIServerCAConfig", "issuingCA": {"cert": pem.decode()}}
+        assert cluster_access.config_authority(Secret(yaml.dump_all([{"cluster": {"token": "x"}}, apart]))) == pem
 
     @pytest.mark.parametrize("text", ["certs: {k8s: {crt: AAAA}}", "[]", "{", "certs: {k8s: {crt: '!!'}}"])
     def test_what_are_no_talos_secrets_is_refused_without_being_shown(self, text: str) -> None:

@@ -2,10 +2,15 @@
 
 from typing import Any
 
+import pytest
 import yaml
 
-from firstlight.execute import machine_configs
+from firstlight.execute import cluster_access, machine_configs
 from firstlight.execute.machine_configs import ConfigManifests
+from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.machine_config import MachineDraft
+from firstlight.model.place import Place
+from firstlight.model.secret import Secret
 
 CONFIG = """
 version: v1alpha1
@@ -105,3 +110,131 @@ def test_urls_are_the_same_in_another_version_alone() -> None:
     assert machine_configs.is_same_but_version(base, base)
     assert not machine_configs.is_same_but_version(base, base.replace("net", "store"))
     assert not machine_configs.is_same_but_version(base, base.replace("install", "crds"))
+
+
+DOCUMENTS = """
+version: v1alpha1
+machine: {type: controlplane}
+---
+apiVersion: v1alpha1
+kind: KubeNetworkConfig
+podSubnets: [10.42.0.0/16]
+---
+apiVersion: v1alpha1
+kind: KubeInlineManifestConfig
+name: cilium
+manifest: "kind: A"
+---
+apiVersion: v1alpha1
+kind: KubeExternalManifestConfig
+name: crds
+url: https://example.org/crds/v1.0.0/crds.yaml
+"""
+
+
+def document(name: str, manifest: str) -> dict[str, Any]:
+    return {"apiVersion": "v1alpha1", "kind": "KubeInlineManifestConfig", "name": name, "manifest": manifest}
+
+
+def test_of_equal_names_the_list_counts() -> None:
+    both = "cluster: {inlineManifests: [{name: net, contents: list}]}\n---\n" + yaml.safe_dump(document("net", "own"))
+
+    assert held(both).contents == {"net": "list"}
+    assert held().contents == {"cilium": "kind: A", "argo": "kind: B", "flux": "kind: C"}
+
+
+def test_urls_of_both_forms_are_found() -> None:
+    assert set(held().all_urls) == {each for each in held().names if "://" in each}
+    assert held().named_urls == {"crds": "https://example.org/crds.yaml"}
+
+
+def test_a_manifest_that_is_there_keeps_its_form() -> None:
+    changed = machine_configs.with_contents(held(), {"cilium": "kind: X", "flux": "kind: Y", "new": "kind: Z"})
+
+    assert changed.inline == {"cilium": "kind: X", "argo": "kind: B", "new": "kind: Z"}
+    assert changed.documents == (document("flux", "kind: Y"), held().documents[1])
+
+
+def test_no_manifest_is_in_both_forms() -> None:
+    twice = machine_configs.with_contents(held(), {"cilium": "kind: X"}, documents={"cilium"})
+    assert "cilium" not in twice.inline
+    assert document("cilium", "kind: X") in twice.documents
+
+    back = machine_configs.with_contents(held(), {"flux": "kind: Y"}, documents=())
+    assert back.inline["flux"] == "kind: Y"
+    assert [each["name"] for each in back.documents] == ["crds"]
+
+
+class Patched:
+    """A run in which talosctl would patch a config: what it is given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.patches: list[Any] = []
+        monkeypatch.setattr(cluster_access, "talosctl_program", lambda world: self)
+
+    async def patch_config(self, config: Secret, patches: list[Secret]) -> Secret:
+        self.patches = [yaml.safe_load(each.reveal()) for each in patches]
+        return config
+
+
+@pytest.fixture
+def patched(monkeypatch: pytest.MonkeyPatch) -> Patched:
+    return Patched(monkeypatch)
+
+
+def draft(**given: Any) -> MachineDraft:
+    machine = Machine(name="cp-1", role=MachineRole.CONTROL_PLANE, place=Place("firstlight.yaml", 1))
+    return MachineDraft(machine=machine, cluster="home", endpoint="https://10.5.0.2:6443", **given)
+
+
+WORLD: Any = None
+
+
+async def test_a_config_of_documents_begins_with_documents(patched: Patched) -> None:
+    rendered = {"cilium": Secret("kind: B"), "argo": Secret("kind: C")}
+
+    await machine_configs.bootstrap(draft(inline=rendered), Secret(DOCUMENTS), WORLD)
+
+    assert patched.patches == [
+        {"apiVersion": "v1alpha1", "kind": "KubeInlineManifestConfig", "name": "cilium", "$patch": "delete"},
+        document("cilium", "kind: B"),
+        document("argo", "kind: C"),
+    ]
+
+
+async def test_an_old_config_begins_with_the_list(patched: Patched) -> None:
+    await machine_configs.bootstrap(draft(inline={"argo": Secret("kind: C")}), Secret("cluster: {}"), WORLD)
+
+    assert patched.patches == [{"cluster": {"inlineManifests": [{"name": "argo", "contents": "kind: C"}]}}]
+
+
+async def test_what_a_machine_has_takes_the_declared_form(patched: Patched) -> None:
+    has = held("cluster: {inlineManifests: [{name: cilium, contents: old}, {name: argo, contents: B}]}")
+
+    await machine_configs.steady(draft(), Secret(DOCUMENTS), WORLD, has=has)
+
+    assert patched.patches == [
+        {"apiVersion": "v1alpha1", "kind": "KubeInlineManifestConfig", "name": "cilium", "$patch": "delete"},
+        document("cilium", "old"),
+        document("argo", "B"),
+    ]
+
+
+async def test_a_document_that_was_released_does_not_come_back(patched: Patched) -> None:
+    url = "https://example.org/crds/v1.0.0/crds.yaml"
+    config = Secret(DOCUMENTS)
+    gone = [
+        {"apiVersion": "v1alpha1", "kind": kind, "name": name, "$patch": "delete"}
+        for kind, name in (("KubeInlineManifestConfig", "cilium"), ("KubeExternalManifestConfig", "crds"))
+    ]
+
+    await machine_configs.steady(draft(passing=frozenset({url})), config, WORLD, has=held("cluster: {}"))
+    assert patched.patches == gone
+
+    await machine_configs.steady(draft(), config, WORLD, has=held("cluster: {}"))
+    assert patched.patches == gone[:1]
+
+    other = held(DOCUMENTS.replace("v1.0.0", "v0.9.0"))
+    patched.patches = []
+    await machine_configs.steady(draft(passing=frozenset({url})), config, WORLD, has=other)
+    assert patched.patches == []

@@ -214,6 +214,21 @@ class TestHardware:
         )
 
     @pytest.mark.parametrize(
+        ("match", "is_missing"),
+        [
+            ('disk.dev_path == "/dev/vda"', True),
+            ("disk.dev_path == '/dev/nvme0n1'", False),
+            ('disk.model == "gone"', False),  # Talos's to judge
+            ('disk.dev_path == "/dev/vda" || disk.rotational', False),
+        ],
+    )
+    def test_a_disk_that_a_document_names(self, match: str, *, is_missing: bool) -> None:
+        document = {"kind": "UnattendedInstallConfig", "provisioning": {"diskSelector": {"match": match}}}
+        old = {"machine": {"install": {"disk": "/dev/sda"}}}
+
+        assert bool(hardware.missing([old, document], disks=DISKS, links=LINKS)) is is_missing
+
+    @pytest.mark.parametrize(
         "selector",
         [
             {"model": "Samsung*"}, {"type": "nvme"}, {"type": "ssd"}, {"type": "hdd", "size": ">= 1TB"},

@@ -14,7 +14,7 @@ from firstlight.cli.follow_run import follow_walk
 from firstlight.cli.output import Form
 from firstlight.commands.node import departure, machine_lookup, machine_ready, upgrade_survey
 from firstlight.document.within import mapping, text
-from firstlight.execute import cluster_access, gate_wait, live_cluster, machine_configs
+from firstlight.execute import cluster_access, config_contract, gate_wait, live_cluster, machine_configs
 from firstlight.execute.actions import configure
 from firstlight.execute.gate_wait import POLL
 from firstlight.execute.means import Means
@@ -118,7 +118,7 @@ def _configure(machine: Machine, drafts: Mapping[str, MachineDraft]) -> WalkStag
                 world.tell(id, f"{machine.name} has its config already; whether it is the repo's: firstlight node list")
             return None
         await _refuse_remains(machine, world)
-        mine = await _as_the_others(drafts[machine.name], world)
+        mine = await _as_the_others(await config_contract.settled_here(drafts[machine.name], world), world)
         planes = [each for each in drafts.values() if each.machine.role is MachineRole.CONTROL_PLANE]
         others = [each for each in planes if each.machine.name != machine.name]
         return await configure.look(Configure(drafts=(*others, mine)), world, id, only=(machine.name,))
@@ -207,15 +207,14 @@ async def _answered(machine: Machine, world: World) -> MachineReport:
 async def _as_the_others(draft: MachineDraft, world: World) -> MachineDraft:
     """Of manifests that are listed by URL it gets those that the others have: what is missing there was released."""
     held = machine_configs.manifests(await machine_configs.make(draft, world))
-    urls = frozenset(each for listed in held.urls.values() for each in listed)
-    return dataclasses.replace(draft, passing=draft.passing | urls)
+    return dataclasses.replace(draft, passing=draft.passing.union(held.all_urls))
 
 
 def _labels(machine: Machine, draft: MachineDraft) -> WalkStage:
     """Talos itself labels the node, from the config; that is waited for."""
 
     async def wait(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
-        wanted = await _declared_labels(draft, world)
+        wanted = await _declared_labels(await config_contract.settled_here(draft, world), world)
         deadline = time.monotonic() + LABELLED
         last: Verdict | None = None
         while True:
@@ -233,7 +232,9 @@ def _labels(machine: Machine, draft: MachineDraft) -> WalkStage:
 async def _declared_labels(draft: MachineDraft, world: World) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in machine_configs.documents(await machine_configs.make(draft, world)):
-        found |= {str(key): str(value) for key, value in mapping(each, "machine", "nodeLabels").items()}
+        is_apart = each.get("kind") == "KubeNodeConfig"
+        labels = mapping(each, "labels") if is_apart else mapping(each, "machine", "nodeLabels")
+        found |= {str(key): str(value) for key, value in labels.items()}
     return found
 
 

@@ -24,6 +24,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "firstlight.commands.node.command:upgrade",
         "Talos or Kubernetes in another version, with a plan before",
     ),
+    "migrate": (
+        "firstlight.commands.node.command:migrate",
+        "Rewrite old fields of machine configs as documents of Talos 1.14",
+    ),
     "reset": ("firstlight.commands.node.command:reset", "A machine leaves, is wiped, and boots into maintenance mode"),
     "remove": ("firstlight.commands.node.command:remove", "A machine is gone: wiped, out of etcd, its node deleted"),
 }
@@ -48,6 +52,22 @@ def list_nodes(cluster: str, root: Path | None, form: str) -> int:
     from firstlight.commands.node import list as node_list
 
     return node_list.list_nodes(cluster, root=root, form=form)
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--write", is_flag=True, help="Edit the work tree; without it the change is only shown.")
+@repo_option
+@output.option
+def migrate(cluster: str, write: bool, root: Path | None, form: str) -> int:
+    """Rewrite old fields of a cluster's machine configs and patches as the documents of Talos 1.14 that replaced them.
+
+    The change is shown as a diff that git apply takes. What has no successor stays, and is named. talosctl checks the
+    config of every machine before and after. Exit code 2 means that there is something to write, 3 that it is refused.
+    """
+    from firstlight.commands.node import migrate as node_migrate
+
+    return node_migrate.migrate(cluster, write=write, root=root, form=form)
 
 
 @click.command()

@@ -15,7 +15,7 @@ from firstlight.clients import program_path, scratch, talosctl
 from firstlight.clients.git import Git
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus
 from firstlight.commands.up import up
-from firstlight.execute import machine_configs
+from firstlight.execute import config_contract, machine_configs
 from firstlight.execute.machine_configs import ConfigManifests, is_same_but_version
 from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.world import World
@@ -50,18 +50,19 @@ class DeclaredConfigs:
     _passing: frozenset[str] | None = None
     _made: dict[str, Secret] = dataclasses.field(default_factory=dict, repr=False)
 
-    async def config(self, name: str, world: World, *, has: ConfigManifests) -> Secret:
+    async def config(self, name: str, world: World, *, running: Secret) -> Secret:
         """The steady rendition for a machine that is there: what it was released from does not come back.
 
         Args:
             name: The machine.
             world: The cluster, with its keys.
-            has: The manifests that the machine has.
+            running: The config that the machine has.
 
         Raises:
             errors.Refused: What the repo says of it does not make a config.
         """
-        draft = self.drafts[name]
+        draft = config_contract.settled(self.drafts[name], [running])
+        has = machine_configs.manifests(running)
         own = world if self.resolve is None else dataclasses.replace(world, resolve=self.resolve)
         if name not in self._made:
             self._made[name] = await machine_configs.make(draft, own)
@@ -72,7 +73,7 @@ class DeclaredConfigs:
 
     def _is_new(self, config: Secret, has: ConfigManifests) -> bool:
         """Whether it lists a URL that the machine lacks: it is new, or was released; only a plan tells which."""
-        urls = [each for listed in machine_configs.manifests(config).urls.values() for each in listed]
+        urls = machine_configs.manifests(config).all_urls
         return any(not any(is_same_but_version(each, other) for other in has.names) for each in urls)
 
     async def _passes(self) -> frozenset[str]:
@@ -163,7 +164,7 @@ async def compare(machine: Machine, declared: DeclaredConfigs, world: World, way
     """
     target = way.at(machine)
     live, kept = await _configs(machine, way)
-    wanted = await declared.config(machine.name, world, has=machine_configs.manifests(live))
+    wanted = await declared.config(machine.name, world, running=live)
     now, then = machine_configs.documents(live), machine_configs.documents(wanted)
     if machine_configs.documents(kept) != now:
         # A dry run in any other mode than try would end the trial, and let what is tried stay without being kept.

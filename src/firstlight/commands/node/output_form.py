@@ -36,6 +36,43 @@ class NodesData(TypedDict):
     unseen: Sequence[str]
 
 
+class StayingFieldData(TypedDict):
+    """Old fields that stay, with the reason."""
+
+    group: str
+    field: str
+    place: str
+    why: str
+
+
+class UneditedFileData(TypedDict):
+    """A file that is not edited."""
+
+    path: str
+    why: str
+
+
+class MigrationProofData(TypedDict):
+    """Whether talosctl takes the configs of all machines."""
+
+    talosctl: str
+    machines: Sequence[str]
+    unknown: str
+
+
+class MigrationData(TypedDict):
+    """What ``node migrate`` writes, or would."""
+
+    cluster: str
+    files: Sequence[str]
+    written: bool
+    diff: str
+    stays: Sequence[StayingFieldData]
+    notEdited: Sequence[UneditedFileData]
+    lostComments: Sequence[str]
+    proof: MigrationProofData
+
+
 class ConfigFieldData(TypedDict):
     """A field of a config that differs."""
 
@@ -142,6 +179,7 @@ OUTPUTS = {
     "node apply": OutputForm(1, (ConfigsData,), has_events=True),
     "node list": OutputForm(1, (NodesData,)),
     "node maintain": OutputForm(2, (MaintenanceData,), has_events=True),
+    "node migrate": OutputForm(1, (MigrationData,)),
     "node remove": OutputForm(2, (DepartureData,), has_events=True),
     "node reset": OutputForm(2, (DepartureData,), has_events=True),
     "node upgrade": OutputForm(2, (UpgradeData,), has_events=True),

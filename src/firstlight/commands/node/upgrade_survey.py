@@ -1,6 +1,7 @@
 """The machines of a cluster before an upgrade: what each runs, and what its declaration in the repo comes to."""
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.document.within import sequence, text
-from firstlight.execute import cluster_access, gate_wait, machine_configs
+from firstlight.execute import cluster_access, config_contract, gate_wait, machine_configs
 from firstlight.execute.world import World
 from firstlight.gates import machine_stage, node_ready
 from firstlight.model import talos_names, versions
@@ -105,7 +106,7 @@ async def _machine(
     node = node_ready.of_machine(machine, found)
     now = UpgradeCandidate(
         machine=machine,
-        image=_image(await machine_configs.make(draft, world)) if draft is not None else "",
+        image=_image(await machine_configs.make(await _settled(draft, world), world)) if draft is not None else "",
         kubelet=text(node or {}, "status", "nodeInfo", "kubeletVersion"),
     )
     report = await machine_survey.look_at(machine, way)
@@ -128,6 +129,13 @@ async def _machine(
     )
 
 
+async def _settled(draft: MachineDraft, world: World) -> MachineDraft:
+    """The draft with its contract; of a cluster where nobody answers the declared version of Talos will do."""
+    with contextlib.suppress(errors.Refused):
+        return await config_contract.settled_here(draft, world)
+    return draft
+
+
 async def _extensions(machine: Machine, way: MachineAccess) -> dict[str, str]:
     """Versions of what a machine was installed with, by name; the id of a schematic is one of them."""
     try:
@@ -143,5 +151,9 @@ async def _extensions(machine: Machine, way: MachineAccess) -> dict[str, str]:
 
 def _image(config: Secret) -> str:
     """The installer that a config names."""
-    documents = machine_configs.documents(config)
-    return next((found for each in documents if (found := text(each, "machine", "install", "image"))), "")
+    for each in machine_configs.documents(config):
+        is_apart = each.get("kind") == "UnattendedInstallConfig"
+        found = text(each, "installer", "image") if is_apart else text(each, "machine", "install", "image")
+        if found:
+            return found
+    return ""

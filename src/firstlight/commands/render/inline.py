@@ -209,6 +209,7 @@ def _request(
         place=origin.place, objects=(*chosen.objects, *more),
         again=None if second is None else (*second.objects, *more), crds=crds,
         namespace=source.namespace(origin.source), talos=cluster.talos if cluster else "",
+        kinds=[each.kind for each in cluster.parts] if cluster else (),
         is_talhelper=cluster is not None and any("talconfig" in each for each in cluster.documents.values()),
         allowed=options.allowed,
         foundation=[(one.namespace, one.name) for one in platform.secrets if one.cluster in ("", component.cluster)],

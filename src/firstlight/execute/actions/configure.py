@@ -14,7 +14,7 @@ from typing import TypeVar
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.clients.served_certificate import talos_fingerprint
-from firstlight.execute import cluster_access, gate_wait, machine_configs
+from firstlight.execute import cluster_access, config_contract, gate_wait, machine_configs
 from firstlight.execute.gate_wait import POLL, settle
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import etcd as gates_etcd
@@ -66,9 +66,11 @@ async def look(task: Configure, world: World, step: str, *, only: Collection[str
     """
     _refuse_omni(task.drafts)
     way = await cluster_access.ensure(world)
-    drawn = await _drawn(task.drafts, world)
+    whole = await _drawn([each for each in task.drafts if each.whole is not None], world)
     reports = await _surveyed([each.machine for each in task.drafts], world, way, step)
-    seen = _narrowed(await _rendered(task.drafts, drawn, reports, world, way), only)
+    drafts = await _settled(task.drafts, reports, world, way, step)
+    drawn = whole | await _drawn([each for each in drafts if each.whole is None], world)
+    seen = _narrowed(await _rendered(drafts, drawn, reports, world, way), only)
     await machine_configs.validate(seen.configs, world)
     await _check_hardware(seen, world, step)
     different = await _differences(seen, world)
@@ -153,6 +155,18 @@ def _refuse_doubt(reports: Sequence[MachineReport]) -> None:
                 f"{reason}: every control plane must answer before anything is written",
                 hint="Switch it on, correct its address, or take it out of the declaration.",
             )
+
+
+async def _settled(
+    drafts: Sequence[MachineDraft], reports: Sequence[MachineReport], world: World, way: MachineAccess, step: str
+) -> tuple[MachineDraft, ...]:
+    """The drafts, generated for the Talos version for which those were that the cluster's machines have."""
+    if not any(map(config_contract.is_open, drafts)):
+        return tuple(drafts)
+    if not any(each.machine.role is MachineRole.CONTROL_PLANE for each in reports):
+        reports = (*reports, *await _surveyed(gate_wait.control_planes(world), world, way, step))
+    ours = [each.machine for each in reports if each.standing is MachineStanding.OURS]
+    return await _patiently(lambda: config_contract.settled_by(drafts, ours, way), world)
 
 
 async def _rendered(

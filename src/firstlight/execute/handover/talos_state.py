@@ -142,7 +142,13 @@ async def talos_state(
     keys = inventory.of(every) if inventory is not None else ()
     # A machine in maintenance mode applies nothing, and nobody upgrades through it.
     asked = {each.name: each for each in control_planes if listed.get(each.name) is not None}
-    made = dict(zip(asked, await asyncio.gather(*(_manifests(each, way) for each in asked.values())), strict=True))
+    made = dict(
+        zip(
+            asked,
+            await asyncio.gather(*(_manifests(one, listed[name], way) for name, one in asked.items())),
+            strict=True,
+        )
+    )
     wide = await talos_inventory.cluster_wide(world.kube)
     doomed = _doomed(inventory.keys if inventory is not None else (), made.values(), wide)
     besides = await _besides([each for each in doomed if each not in keys], wide, world.kube)
@@ -215,6 +221,8 @@ class _Listed:
     """Which of the manifests, in force or on its disk."""
     later: Mapping[str, tuple[ObjectId, ...]]
     """What inline manifests bring that come with the next boot alone."""
+    named_urls: Mapping[str, str]
+    """URLs of manifests by what Talos calls them, where a document gives them a name."""
 
 
 def _names(listed: _Listed | None) -> tuple[str, ...]:
@@ -236,9 +244,10 @@ async def _config(machine: Machine, manifests: Collection[str], way: MachineAcce
     except errors.Refused as error:
         return error.message
     names = {name for each in held.values() for name in each.names}
-    now, disk = held[IN_FORCE].inline, held.get(ON_DISK, held[IN_FORCE]).inline
+    now, disk = held[IN_FORCE].contents, held.get(ON_DISK, held[IN_FORCE]).contents
     later = {name: _objects(contents) for name, contents in disk.items() if now.get(name) != contents}
-    return _Listed(tuple(each for each in manifests if each in names), later)
+    named = {name: url for name, url in held[IN_FORCE].named_urls.items() if name not in now}
+    return _Listed(tuple(each for each in manifests if each in names), later, named)
 
 
 def _objects(contents: str) -> tuple[ObjectId, ...]:
@@ -263,12 +272,17 @@ def _again(
     return {name: those for name, those in found.items() if those and name not in manifests}
 
 
-async def _manifests(machine: Machine, way: MachineAccess) -> dict[str, tuple[ObjectId, ...]]:
+async def _manifests(
+    machine: Machine, listed: _Listed | None, way: MachineAccess
+) -> dict[str, tuple[ObjectId, ...]]:  # fmt: skip
     """The objects that a machine applies, by the name or URL of their manifest: Talos puts a number before it."""
+    urls = listed.named_urls if listed is not None else {}
     found = await way.admin.manifests(way.at(machine))
+    called = {each.id: each.id.partition("-")[2] for each in found}
     return {
-        each.id.partition("-")[2]: tuple(ObjectId.of(one) for one in each.spec.objects) for each in found
-    }  # fmt: skip
+        urls.get(called[each.id], called[each.id]): tuple(ObjectId.of(one) for one in each.spec.objects)
+        for each in found
+    }
 
 
 def _doomed(

@@ -122,7 +122,9 @@ def read(upgrade: KubernetesUpgrade, ids: Collection[ObjectId], wide: Collection
 async def _kubernetes(machine: Machine, way: MachineAccess, world: World) -> str:
     """The version that the machine's config has: that it is what runs makes an upgrade one of manifests alone."""
     for document in machine_configs.documents(await way.admin.machine_config(way.at(machine))):
-        if found := versions.release_of_image(text(document, "cluster", "apiServer", "image")):
+        is_apart = document.get("kind") == "KubeAPIServerConfig"
+        image = text(document, "image") if is_apart else text(document, "cluster", "apiServer", "image")
+        if found := versions.release_of_image(image):
             return found
     return versions.release(str((await world.kube.version()).get("gitVersion") or "")) or "unknown"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import talos_documents
 from firstlight.model.component import ObjectId, Origin
 from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.inline_manifest import Embedding, InlineState
@@ -20,6 +21,7 @@ from firstlight.render.inline import (
     inline_argocd,
     manifest_contents,
     manifest_entry,
+    manifest_splice,
     prepared_objects,
     requirements,
     unstable_values,
@@ -55,6 +57,8 @@ class EmbeddingRequest:
     """Where objects go that name no namespace."""
     talos: str = ""
     """The cluster's version of Talos."""
+    kinds: Sequence[str] = ()
+    """Kinds of the Talos documents in all of the cluster's files."""
     is_talhelper: bool = False
     allowed: Sequence[str] = ()
     """Secrets that may be embedded all the same."""
@@ -160,8 +164,29 @@ def _provisional(request: EmbeddingRequest, target: ManifestEntry | None) -> str
     return (
         request.text
         if target is not None
-        else manifest_entry.embed(request.text, request.name, (), path=request.path, to_omni=request.to_omni)
-    )
+        else manifest_splice.embed(
+            request.text, request.name, (), path=request.path, to_omni=request.to_omni,
+            as_document=_as_document(request),
+        )
+    )  # fmt: skip
+
+
+def _as_document(request: EmbeddingRequest) -> bool:
+    """Whether a new manifest becomes a document of Talos 1.14.
+
+    Raises:
+        errors.ConfigError: It would, and Talos does not take its name.
+    """
+    if request.to_omni:
+        return False
+    kinds = manifest_entry.kinds_of(request.text, request.path)
+    if not talos_documents.takes_document(kinds, talos=request.talos, around=request.kinds):
+        return False
+    if not talos_documents.is_name(request.name):
+        message = f"{talos_documents.INLINE} cannot be called {request.name!r}"
+        hint = "Give --name with lower-case letters, digits, - and . only (a DNS-1123 subdomain)."
+        raise errors.ConfigError(message, path=request.path, hint=hint)
+    return True
 
 
 def _unstable(request: EmbeddingRequest, ready: PreparedObjects) -> tuple[unstable_values.UnstableValue, ...]:
@@ -220,8 +245,9 @@ def _twice(objects: Sequence[Object], others: Sequence[Origin], request: Embeddi
 def _spliced(request: EmbeddingRequest, objects: Sequence[Object]) -> tuple[str, int]:
     """The new text, and the bytes of the contents."""
     written = manifest_contents.dump_objects(objects)
-    text = manifest_entry.embed_written(
-        request.text, request.name, objects, written, path=request.path, to_omni=request.to_omni
+    text = manifest_splice.embed_written(
+        request.text, request.name, objects, written, path=request.path, to_omni=request.to_omni,
+        as_document=_as_document(request),
     )  # fmt: skip
     return text, len(written.encode())
 
@@ -257,7 +283,7 @@ def _way(request: EmbeddingRequest, target: ManifestEntry) -> tuple[YamlDocument
     """The innermost document, and the way to the contents in it."""
     first, *rest = target.way
     document = next(
-        each for each in manifest_entry.talos_documents(request.text, request.path) if each.index == first.document
+        each for each in manifest_entry.talos_documents_of(request.text, request.path) if each.index == first.document
     )  # fmt: skip
     steps: tuple[str | int, ...] = first.steps
     for stretch in rest:

@@ -1,4 +1,4 @@
-"""Objects spliced into a file as an inline manifest; nothing else in it changes, not a comment and not a space."""
+"""Find inline manifests in a file: in Talos configs and patches, Omni templates and talhelper's file."""
 
 import dataclasses
 import enum
@@ -6,23 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
-from firstlight.document import yaml_editor, yaml_reader
+from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
+from firstlight.model import talos_documents
 from firstlight.model.diagnostic import Severity
-from firstlight.model.rendition import Object
-from firstlight.render.inline import manifest_contents
-from firstlight.repo.talos import config_files, document_kinds, talhelper
+from firstlight.repo.talos import config_files, document_kinds
 
-# Where an inline manifest stands in a file: Talos configs and patches, Omni templates, talhelper's file.
-#
 # A patch may be a text inside of another file. So a target is a way of several stretches, each through one text.
 
 
 Step = str | int
 _DEEP = 2
 """Texts inside of texts: a patch in a template, and none in that."""
-_DOCUMENT_OF_1_14 = "KubeInlineManifestConfig"
-_LISTS = "inlineManifests"
+LIST = "inlineManifests"
 
 
 class EntryForm(enum.Enum):
@@ -59,6 +55,11 @@ class ManifestEntry:
         """The contents as they are written."""
         return self.entry.get(self.key)
 
+    @property
+    def is_deletion(self) -> bool:
+        """Whether it takes a manifest away."""
+        return bool(self.entry.get("$patch") == "delete")
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestListing:
@@ -81,7 +82,7 @@ class ManifestListing:
                 yield ManifestEntry(way=way, key=key, form=form, entry=entry, is_omni=self.is_omni)
 
 
-def talos_documents(text: str, path: str) -> tuple[YamlDocument, ...]:
+def talos_documents_of(text: str, path: str) -> tuple[YamlDocument, ...]:
     """The documents of a file, as Talos reads them.
 
     Raises:
@@ -102,18 +103,44 @@ def talos_documents(text: str, path: str) -> tuple[YamlDocument, ...]:
     return contents.documents
 
 
+def kinds_of(text: str, path: str = "") -> tuple[str, ...]:
+    """The kinds of a file's Talos documents; empty for a v1alpha1 one. Patches of an Omni template count as its own.
+
+    Raises:
+        errors.ConfigError: The file cannot be edited.
+    """
+    found: list[str] = []
+    for document in talos_documents_of(text, path):
+        if document_kinds.is_omni(document.value):
+            found += _kinds_in_template(document.value)
+        elif isinstance(document.value, Mapping):
+            found.append(str(document.value.get("kind") or ""))
+    return tuple(found)
+
+
+def _kinds_in_template(template: Mapping[str, Any]) -> Iterator[str]:
+    """The kinds of documents that the patches of an Omni template have; what has none says nothing of the config."""
+    for patch in template.get("patches") or ():
+        inline = patch.get("inline") if isinstance(patch, Mapping) else None
+        if isinstance(inline, Mapping) and inline.get("kind"):
+            yield str(inline["kind"])
+
+
 def find_entry(text: str, name: str, *, path: str = "") -> ManifestEntry | None:
     """The inline manifest of this name.
 
     Raises:
         errors.ConfigError: The file cannot be edited, the name is there twice, or its objects stand elsewhere.
     """
-    found = [each for each in all_entries(text, path) if each.entry.get("name") == name]
+    named = [each for each in all_entries(text, path) if each.entry.get("name") == name]
+    # A patch of Talos 1.14 may delete a document and bring another one of its name.
+    found = [each for each in named if not each.is_deletion] or named
     places = [entry_line(text, each, path) for each in found]
     if len(found) > 1:
         listed = " and ".join(str(each) for each in places)
-        message = f"the inline manifest {name} is there twice, in lines {listed}: Talos refuses that"
-        raise errors.ConfigError(message, path=path, line=places[-1], hint="Take one away.")
+        message = f"the inline manifest {name} is there twice, in lines {listed}"
+        hint = "Remove one: Talos refuses two of one form, and takes two of different forms for one."
+        raise errors.ConfigError(message, path=path, line=places[-1], hint=hint)
     for target, line in zip(found, places, strict=True):
         _check(target, name, path, line)
     return found[0] if found else None
@@ -126,9 +153,9 @@ def all_entries(text: str, path: str = "") -> list[ManifestEntry]:
         errors.ConfigError: The file cannot be edited.
     """
     found: list[ManifestEntry] = []
-    for document in talos_documents(text, path):
+    for document in talos_documents_of(text, path):
         value = document.value
-        if isinstance(value, Mapping) and value.get("kind") == _DOCUMENT_OF_1_14:
+        if isinstance(value, Mapping) and value.get("kind") == talos_documents.INLINE:
             way = (TextPath(document.index, ()),)
             found.append(ManifestEntry(way=way, key="manifest", form=EntryForm.TEXT, entry=value))
         for listing in listings(document):
@@ -153,7 +180,7 @@ def listings(document: YamlDocument, before: tuple[TextPath, ...] = ()) -> Itera
         for step, child in items:
             here = (*steps, step)
             way = (*before, TextPath(document.index, here))
-            if step == _LISTS and isinstance(child, list):
+            if step == LIST and isinstance(child, list):
                 yield ManifestListing(way=way, entries=child)
             elif (
                 here == ("kubernetes", "manifests")
@@ -162,7 +189,7 @@ def listings(document: YamlDocument, before: tuple[TextPath, ...] = ()) -> Itera
             ):
                 yield ManifestListing(way=way, entries=child, is_omni=True)
             elif isinstance(child, str):
-                if _LISTS in child and len(before) < _DEEP:
+                if LIST in child and len(before) < _DEEP:
                     for each in yaml_reader.read_text(child, "", dialect=YamlDialect.TALOS).documents:
                         yield from listings(each, way)
             else:
@@ -178,9 +205,9 @@ def _of_json_patch(document: YamlDocument) -> Iterator[ManifestEntry]:
         steps = str(entry.get("path")).split("/")[1:]
         way = (TextPath(document.index, (index, "value")),)
         value = entry.get("value")
-        if steps[:2] == ["cluster", _LISTS] and len(steps) == 3 and isinstance(value, Mapping):
+        if steps[:2] == ["cluster", LIST] and len(steps) == 3 and isinstance(value, Mapping):
             yield ManifestEntry(way=way, key="contents", form=EntryForm.TEXT, entry=value)
-        elif steps == ["cluster", _LISTS] and isinstance(value, list):
+        elif steps == ["cluster", LIST] and isinstance(value, list):
             yield from ManifestListing(way=way, entries=value).targets()
 
 
@@ -191,7 +218,7 @@ def _check(target: ManifestEntry, name: str, path: str, line: int) -> None:
         raise errors.ConfigError(message, path=path, line=line, hint=hint)
 
     value = target.value
-    if target.entry.get("$patch") == "delete":
+    if target.is_deletion:
         refuse(f"here {name} is taken away", "Name the file that brings it, or take this entry out.")
     if target.is_omni and target.entry.get("file"):
         file = target.entry["file"]
@@ -209,133 +236,3 @@ def entry_line(text: str, target: ManifestEntry, path: str = "") -> int:
         if document.index == first.document:
             return document.place(*first.steps).line if first.steps else document.line
     return 0
-
-
-MODE = "one-time"
-"""What Omni does with a new manifest: ``full`` would undo what an engine does to it after the handover."""
-
-
-def embed(text: str, name: str, objects: Sequence[Object], *, path: str = "", to_omni: bool = False) -> str:
-    """The text of a file with these objects as the inline manifest of this name, replaced or added.
-
-    Args:
-        text: A Talos config or patch, a patch of Omni, or an Omni template; an empty one becomes a patch.
-        name: Of the manifest.
-        objects: In any order: they are written in the one in which Talos applies them.
-        path: What the file is called in errors.
-        to_omni: Whether a new manifest goes to the ``kubernetes.manifests`` of an Omni template, not into a patch.
-
-    Raises:
-        errors.ConfigError: The file cannot be edited without changing something else, or has no place for it.
-        ValueError: A value cannot be written so that Go reads it back.
-    """
-    ordered = manifest_contents.in_order(objects)
-    return embed_written(text, name, ordered, manifest_contents.dump_objects(ordered), path=path, to_omni=to_omni)
-
-
-def embed_written(
-    text: str, name: str, ordered: Sequence[Object], written: str, *, path: str = "", to_omni: bool = False
-) -> str:
-    """Like ``embed``, for objects that are in order and written already."""
-    target = find_entry(text, name, path=path)
-    if target is None:
-        return _add(text, name, ordered, written, path=path, to_omni=to_omni)
-    *before, last = target.way
-    way = [*before, TextPath(last.document, (*last.steps, target.key))]
-    return _through(text, way, _value(target, ordered, written), path)
-
-
-def _value(target: ManifestEntry, ordered: Sequence[Object], written: str) -> Any:
-    if target.form is EntryForm.OBJECTS:
-        return [manifest_contents.plain_value(each.value) for each in ordered]
-    old = target.value
-    # Whether the last line has an end decides between | and |-, and mostly means nothing: what is there stays.
-    if isinstance(old, str) and old and not old.endswith("\n") and ordered and _needs_no_end(ordered[-1]):
-        return written.removesuffix("\n")
-    return written
-
-
-def _needs_no_end(last: Object) -> bool:
-    """Whether the last object is the same without a line end; a text at its end may be one without."""
-    found = yaml_reader.read_text(manifest_contents.object_text(last).removesuffix("\n"), "").documents
-    return len(found) == 1 and manifest_contents.fingerprint(Object(found[0].value)) == manifest_contents.fingerprint(
-        Object(manifest_contents.plain_value(last.value))
-    )
-
-
-def _through(text: str, way: Sequence[TextPath], value: Any, path: str) -> str:
-    """Set a value at the end of a way: the innermost text first, then the texts around it."""
-    stretch, *rest = way
-    if rest:
-        inner = _at(text, stretch, path)
-        if not isinstance(inner, str):
-            raise errors.ConfigError("there is no text any more", path=path)
-        value = _through(inner, rest, value, path)
-    return yaml_editor.set_value(
-        text, stretch.steps, value, document=stretch.document, path=path, dialect=YamlDialect.TALOS
-    )  # fmt: skip
-
-
-def _at(text: str, stretch: TextPath, path: str) -> Any:
-    documents = yaml_reader.read_text(text.removeprefix("\ufeff"), path, dialect=YamlDialect.TALOS).documents
-    value: Any = next((each.value for each in documents if each.index == stretch.document), None)
-    for step in stretch.steps:
-        value = value[step]
-    return value
-
-
-def _add(text: str, name: str, ordered: Sequence[Object], written: str, *, path: str, to_omni: bool) -> str:
-    documents = talos_documents(text, path)
-    omni = [each for each in documents if document_kinds.is_omni(each.value)]
-    entry = {"name": name, "contents": written}
-    if to_omni:
-        return _add_to_omni(text, name, ordered, omni, path)
-    if omni:
-        control_plane = next((each for each in omni if each.value.get("kind") == "ControlPlane"), None)
-        if control_plane is None:
-            hint = "Write a document of kind ControlPlane: only control-plane machines apply inline manifests."
-            raise errors.ConfigError("the template has no control plane", path=path, hint=hint)
-        patch = {"name": name, "inline": {"cluster": {"inlineManifests": [entry]}}}
-        return _append(text, ("patches",), patch, control_plane.index, path)
-    if talhelper.is_talconfig(path):
-        hint = f'Give a patch file, and name it here: controlPlane.patches: ["@./patches/{name}.yaml"]'
-        raise errors.ConfigError("talhelper's file has no place for a new inline manifest", path=path, hint=hint)
-    if not documents:
-        return _new_document(text, entry, path)
-    found = {each.index: document_kinds.of(each.value, is_near=True) for each in documents}
-    for index, kind in found.items():
-        # A Talos config may have many documents, and one of them is without a kind: that has the cluster's fields.
-        if kind in (document_kinds.CONFIG, document_kinds.PATCH):
-            return _append(text, ("cluster", "inlineManifests"), entry, index, path)
-    if not {"", document_kinds.JSON_PATCH, document_kinds.SCHEMATIC, document_kinds.SECRETS} & set(found.values()):
-        return _new_document(text, entry, path)
-    hint = "Give a Talos machine config, a patch in YAML (not a JSON patch), or an Omni template."
-    raise errors.ConfigError("this file has no place for an inline manifest", path=path, hint=hint)
-
-
-def _append(text: str, steps: tuple[str, ...], entry: Mapping[str, Any], document: int, path: str) -> str:
-    return yaml_editor.append(text, steps, entry, document=document, path=path, dialect=YamlDialect.TALOS)
-
-
-def _add_to_omni(
-    text: str, name: str, ordered: Sequence[Object], omni: Sequence[yaml_reader.YamlDocument], path: str
-) -> str:  # fmt: skip
-    cluster = next((each for each in omni if each.value.get("kind") == "Cluster"), None)
-    if cluster is None:
-        hint = "Give an Omni template with a document of kind Cluster."
-        raise errors.ConfigError("this is no Omni template with a cluster", path=path, hint=hint)
-    entry = {"name": name, "mode": MODE, "inline": [manifest_contents.plain_value(each.value) for each in ordered]}
-    return _append(text, ("kubernetes", "manifests"), entry, cluster.index, path)
-
-
-def _new_document(text: str, entry: Mapping[str, Any], path: str) -> str:
-    """The text with one more document, which has nothing but the manifest."""
-    end = "\r\n" if "\r\n" in text else "\n"
-    made = yaml_editor.set_value("", ("cluster", "inlineManifests", 0), entry, path=path, dialect=YamlDialect.TALOS)
-    gap = "" if not text or text.endswith("\n") else end
-    mark = f"---{end}" if talos_documents(text, path) else ""
-    joined = text + gap + mark + made.replace("\n", end)
-    documents = talos_documents(joined, path)
-    if not documents or documents[-1].value != {"cluster": {"inlineManifests": [dict(entry)]}}:
-        raise errors.ConfigError("it is written in a way that cannot be edited safely", path=path)
-    return joined

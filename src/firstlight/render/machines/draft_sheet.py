@@ -11,6 +11,7 @@ from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_config import DraftPatch, MachineDraft
 from firstlight.model.place import Place
 from firstlight.model.secret import Secret
+from firstlight.render.machines import document_form, document_groups
 from firstlight.repo.declaration import declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 from firstlight.repo.talos import config_files, document_kinds
@@ -49,6 +50,7 @@ class DraftSheet:
             "cluster": self.cluster.name,
             "endpoint": self.endpoint,
             "talos": self.cluster.talos,
+            "contract": self.cluster.talos_contract,
             "kubernetes": self.cluster.kubernetes,
             "dns_domain": self.cluster.network.dns_domain,
         }
@@ -84,14 +86,22 @@ class DraftSheet:
         return self.declaration.place("clusters", self.cluster.name, *steps, "patches")
 
 
-def patch(place: Place, *documents: Mapping[str, Any]) -> DraftPatch:
-    """A patch of values that were made here: those without a kind are one document, of which Talos has only one."""
+def patch(place: Place, *documents: Mapping[str, Any], role: MachineRole | None = None) -> DraftPatch:
+    """A patch of values that were made here: those without a kind are one document, of which Talos has only one.
+
+    With a role it is made in both forms, since only the machines may tell in which one their configs are generated.
+    """
     main: dict[str, Any] = {}
     for each in documents:
         if "kind" not in each:
             _merge(main, each)
     others = [each for each in documents if "kind" in each]
-    return DraftPatch(place=place, text=Secret(yaml_writer.dump_all([*([main] if main else []), *others])))
+    made = DraftPatch(place=place, text=Secret(yaml_writer.dump_all([*([main] if main else []), *others])))
+    if role is None:
+        return made
+    form = document_form.in_documents(main, document_groups.GROUPS, is_whole=False, role=role)
+    new = [*([form.rest] if form.rest else []), *form.documents, *others]
+    return dataclasses.replace(made, documents=Secret(yaml_writer.dump_all(new)))
 
 
 def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:

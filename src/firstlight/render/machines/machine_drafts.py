@@ -158,8 +158,9 @@ def _draft(on: DraftSheet, machine: Machine, wish: declaration_form.MachineSecti
     if wish.interfaces:
         own.setdefault("network", {})["interfaces"] = list(wish.interfaces)
     base = draft_sheet.patch(
-        machine.place, {"machine": own} if own else {}, _cluster(on, machine), draft_sheet.hostname(machine.name, talos)
-    )
+        machine.place, {"machine": own} if own else {}, _cluster(on, machine),
+        draft_sheet.hostname(machine.name, on.cluster.talos_contract or talos), role=machine.role,
+    )  # fmt: skip
     return on.draft(
         machine, install_disk=wish.disk, disk_selector=wish.disk_selector, install_image=image,
         patches=(base, *on.declared_patches(machine, wish.patches)),

@@ -80,12 +80,13 @@ class _Reader:
         if node.get("overrideMachineCertSANs") is not True:
             whole["certSANs"] = [*sequence(node.get("certSANs")), *self.config.texts(group, "certSANs")]
         place = self.config.place(*steps)
-        made = node_documents(whole, is_control_plane=machine.role is MachineRole.CONTROL_PLANE, talos=self.talos)
+        form = self.on.cluster.talos_contract or self.talos
+        made = node_documents(whole, is_control_plane=machine.role is MachineRole.CONTROL_PLANE, talos=form)
         for problem, key in made.problems:
             own = key in node
             at = self.config.place(*(steps if own else (group,)), key)
             self.on.refuse("talconfig-field-unsupported", problem, at=at, fix=_UNSUPPORTED)
-        base = draft_sheet.patch(place, self.cluster(machine), *made.documents)
+        base = draft_sheet.patch(place, self.cluster(machine), *made.documents, role=machine.role)
         return self.on.draft(
             machine,
             cluster=self.config.text("clusterName") or self.on.cluster.name,

@@ -107,6 +107,14 @@ class ClusterSection(_Section, frozen=True):
     talosconfig: Annotated[
         Reference | UnsetType, Meta(description="The administrator's, where whole machine configs hold the secrets.")
     ] = UNSET
+    talos_contract: Annotated[
+        str,
+        Meta(
+            description="The Talos version whose form and defaults generated machine configs have, such as v1.13; "
+            "where it is left out, what the machines run tells, and the version of Talos for a new cluster.",
+            pattern=r"^(v[0-9]+\.[0-9]+(\.[0-9]+)?)?$",
+        ),
+    ] = ""
     patches: Annotated[tuple[str, ...], Meta(description="Files with Talos patches for all machines.")] = ()
     control_plane: RoleSection = RoleSection()
     worker: RoleSection = RoleSection()

@@ -61,6 +61,7 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             kubernetes=each.kubernetes,
             talos_secrets=each.talos_secrets or "",
             talosconfig=each.talosconfig or "",
+            talos_contract=each.talos_contract,
             schedules_on_control_planes=each.schedules_on_control_planes
             if each.schedules_on_control_planes is not UNSET
             else None,

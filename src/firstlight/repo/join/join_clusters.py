@@ -208,7 +208,7 @@ class _Nameless:
 
 _FACTS = (
     "role", "engine", "url", "branch", "path", "talos", "kubernetes", "schedules_on_control_planes", "talos_secrets",
-    "talosconfig",
+    "talosconfig", "talos_contract",
 )  # fmt: skip
 
 
@@ -337,11 +337,17 @@ def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Diagnost
     whole = Cluster(
         name=name, place=first.place, doubts=doubts, machines=machines, network=Network(**network),
         settings=settings, files=files,
-        base=next((each.base for each in parts if each.base is not ConfigBase.UNKNOWN), ConfigBase.UNKNOWN),
+        base=_base(parts),
         unread=tuple(dict.fromkeys(found for each in parts for found in each.unread)),
         said=said, documents=documents, parts=tuple(part for each in parts for part in each.parts), **facts,
     )  # fmt: skip
     return whole, diagnostics
+
+
+def _base(parts: Sequence[Cluster]) -> ConfigBase:
+    """What patches are applied to: whole configs where there are any, whatever else is declared."""
+    found = [each.base for each in parts if each.base is not ConfigBase.UNKNOWN]
+    return ConfigBase.WHOLE if ConfigBase.WHOLE in found else next(iter(found), ConfigBase.UNKNOWN)
 
 
 def _first(parts: Sequence[Cluster], field: str, diagnostics: list[Diagnostic]) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model import helm_names, versions
+from firstlight.model import helm_names, talos_documents, versions
 from firstlight.model.component import ObjectId, SourceForm
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
@@ -87,6 +87,8 @@ class ListedManifest:
     version: str = ""
     text: str = dataclasses.field(default="", repr=False)
     """The contents, to see whether two are the same."""
+    document: str = ""
+    """The name of the document that it is; empty for an entry of a list."""
     is_deletion: bool = False
     """Not a manifest: it takes one of this name away."""
     doubt: str = ""
@@ -103,10 +105,10 @@ class ListedManifest:
 def listed_manifests(tree: WorkTree, config: ConfigDocument) -> Iterator[ListedManifest]:
     """The manifests of a document of machine config."""
     kind = config_facts.kind_of(config)
-    if kind == "KubeInlineManifestConfig":
-        yield _inline(config, mapping(config.value), (), "manifest")
-    elif kind == "KubeExternalManifestConfig":
-        yield _extra(tree, config, config.value.get("url"), ("url",), name=config.text("name"))
+    if kind == talos_documents.INLINE:
+        yield _named(config, _inline(config, mapping(config.value), (), "manifest"))
+    elif kind == talos_documents.EXTERNAL:
+        yield _named(config, _external(tree, config))
     elif not kind:
         for index, entry in config.items("cluster", "inlineManifests"):
             yield _inline(config, mapping(entry), ("cluster", "inlineManifests", index), "contents")
@@ -117,6 +119,34 @@ def listed_manifests(tree: WorkTree, config: ConfigDocument) -> Iterator[ListedM
         ):
             for index, entry in config.items(*steps):
                 yield _extra(tree, config, entry, (*steps, index))
+
+
+def _named(config: ConfigDocument, listed: ListedManifest) -> ListedManifest:
+    """A manifest that is a document, with what Talos has against its name."""
+    listed = dataclasses.replace(listed, document=listed.name)
+    name = config.text("name")
+    if not name or talos_documents.is_name(name):
+        return listed
+    wrong = Diagnostic.error(
+        "manifest-name-wrong",
+        f"{config_facts.kind_of(config)} cannot be called {name!r}",
+        at=config.place("name"),
+        fix="Use lower-case letters, digits, - and . only (a DNS-1123 subdomain).",
+        subject=listed.subject,
+    )
+    return dataclasses.replace(listed, diagnostics=(*listed.diagnostics, wrong))
+
+
+def _external(tree: WorkTree, config: ConfigDocument) -> ListedManifest:
+    """A manifest by URL that is a document of its own."""
+    name = config.shown(str(mapping(config.value).get("name") or ""))
+    if mapping(config.value).get(DELETE) == "delete":
+        source = Unresolved(text=name, reason="it is taken away")
+        place = config.place()
+        return ListedManifest(
+            form=SourceForm.EXTRA_MANIFEST, name=name, place=place, source=source, is_deletion=True
+        )  # fmt: skip
+    return _extra(tree, config, mapping(config.value).get("url"), ("url",), name=name)
 
 
 def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step, ...], key: str) -> ListedManifest:

@@ -57,9 +57,12 @@ def of(
             left.append(entry)
         elif not same:
             same.append(entry)
+        elif _is_patched(entry, same[0]):
+            left.append(_replace(entry, same))
         elif problem := _repeated(entry, same):
             diagnostics.append(problem)
-            left.append(entry)
+            left.append(_replace(entry, same))
+    diagnostics += _shadowed(kept, left)
     counted = [each.listed for same in kept.values() for each in same]
     return ManifestOrigins(
         tuple(_origin(each, cluster, name) for each, name in zip(counted, _names(counted), strict=True)),
@@ -122,8 +125,10 @@ def _ignored(listed: ListedManifest) -> Diagnostic:
 
 
 def _key(listed: ListedManifest) -> object:
-    """What makes two manifests one: the name of an inline one, the URL of an extra one."""
-    return listed.form, listed.name if listed.form is SourceForm.INLINE_MANIFEST else listed.text or listed.place
+    """What makes two manifests one: the name of an inline one and of a document, the URL of an extra one."""
+    if listed.form is SourceForm.INLINE_MANIFEST or listed.document:
+        return listed.form, bool(listed.document) and listed.form is SourceForm.EXTRA_MANIFEST, listed.name
+    return listed.form, listed.text or listed.place
 
 
 def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Diagnostic]:
@@ -132,7 +137,7 @@ def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Diagn
     found = [each for each in same if _overlap(entry, each)]
     subject = entry.listed.subject
     if not found:
-        message = f"$patch: delete finds no inline manifest {name} before it"
+        message = f"$patch: delete finds no {entry.listed.form.value} {name} before it"
         return [Diagnostic.warning("inline-manifest-delete-finds-nothing", message, at=place, subject=subject)]
     if entry.part is not None and entry.part.machine:
         message = f"{name} is taken away on {entry.part.machine} alone; other control planes bring it back"
@@ -149,18 +154,68 @@ def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Diagn
 def _repeated(entry: _Entry, same: Sequence[_Entry]) -> Diagnostic | None:
     """What there is to say about a manifest that is there already; None if it is the same."""
     listed, other = entry.listed, same[0].listed
-    if listed.form is SourceForm.EXTRA_MANIFEST or listed.place == other.place:
+    is_of_list = listed.form is SourceForm.EXTRA_MANIFEST and not listed.document
+    if is_of_list or listed.place == other.place:
         return None
     places = listed.place, other.place
-    if _overlap(entry, same[0]):
-        message = f"the inline manifest {listed.name} is there twice, first in {other.place}: Talos refuses that"
-        hint = "Rename one, or take one away."
+    are_documents = bool(listed.document and other.document)
+    is_apart = listed.place.path != other.place.path
+    if _overlap(entry, same[0]) and not (are_documents and is_apart):
+        message = f"the {listed.form.value} {listed.name} is there twice, first in {other.place}"
+        hint = "Keep one of them."
+        if are_documents:
+            message += ": Talos refuses that in a config, and takes the later one in a patch"
+        elif listed.document or other.document:
+            message += ", as a document and in cluster.inlineManifests: only that of the list counts"
+        else:
+            message, hint = f"{message}: Talos refuses that", "Rename one, or take one away."
         return Diagnostic.warning("inline-manifest-twice", message, at=places, fix=hint, subject=listed.subject)
     if listed.text == other.text:
         return None
-    message = f"the inline manifest {listed.name} is another one here than in {other.place}"
+    message = f"the {listed.form.value} {listed.name} is another one here than in {other.place}"
     hint = "Every control-plane machine applies its own: write the same everywhere."
     return Diagnostic.warning("inline-manifest-differs", message, at=places, fix=hint, subject=listed.subject)
+
+
+def _is_patched(entry: _Entry, other: _Entry) -> bool:
+    """Whether a document is a patch of another file's, as one of Talos 1.14 may be: it says what the other said."""
+    is_apart = entry.listed.place.path != other.listed.place.path
+    return is_apart and bool(entry.listed.document and other.listed.document) and _is_for_all_of(entry, other)
+
+
+def _is_for_all_of(entry: _Entry, other: _Entry) -> bool:
+    """Whether a patch reaches every machine that another part is for; one for fewer makes machines differ."""
+    if entry.part is None or other.part is None:
+        return True
+    return not entry.part.machine or entry.part.machine == other.part.machine
+
+
+def _replace(entry: _Entry, same: list[_Entry]) -> _Entry:
+    """Keep the one of two manifests of one name that Talos takes; the other is returned."""
+    # A later document replaces an earlier one, and an entry of the list counts before any document.
+    if same[0].listed.document and _overlap(entry, same[0]) and _is_for_all_of(entry, same[0]):
+        entry, same[0] = same[0], entry
+    return entry
+
+
+def _shadowed(kept: Mapping[object, list[_Entry]], left: list[_Entry]) -> Iterator[Diagnostic]:
+    """Documents with a URL whose name an inline manifest has: Talos takes them as one, and never fetches the URL."""
+    inline = {
+        each.listed.name: each for same in kept.values() for each in same
+        if each.listed.form is SourceForm.INLINE_MANIFEST
+    }  # fmt: skip
+    for same in kept.values():
+        for entry in [each for each in same if each.listed.form is SourceForm.EXTRA_MANIFEST and each.listed.document]:
+            other = inline.get(entry.listed.document)
+            if other is None or not _overlap(entry, other):
+                continue
+            same.remove(entry)
+            left.append(entry)
+            message = f"the extra manifest {entry.listed.name} has the name of an inline one, which counts instead"
+            yield Diagnostic.warning(
+                "inline-manifest-twice", message, at=(entry.listed.place, other.listed.place), fix="Rename one.",
+                subject=entry.listed.subject,
+            )  # fmt: skip
 
 
 def _overlap(one: _Entry, two: _Entry) -> bool:

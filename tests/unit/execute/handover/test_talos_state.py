@@ -148,3 +148,51 @@ async def _names(way: Any) -> tuple[str, ...]:
     found = await talos_state._config(ONE, ["net"], way)
     assert isinstance(found, talos_state._Listed)
     return found.names
+
+
+async def test_a_url_that_a_document_names_is_called_by_its_url() -> None:
+    url = "https://example.org/agent.yaml"
+    named = f"apiVersion: v1alpha1\nkind: KubeExternalManifestConfig\nname: agent\nurl: {url}\n"
+    way: Any = Way(v1alpha1=named)
+    way.manifests = _shown("99-agent", "99-other", "05-flannel")
+
+    listed = await talos_state._config(ONE, [url], way)
+
+    assert isinstance(listed, talos_state._Listed)
+    assert talos_state._names(listed) == (url,)
+    assert list(await talos_state._manifests(ONE, listed, way)) == [url, "other", "flannel"]
+
+
+async def test_an_inline_manifest_takes_the_name_of_an_external_one() -> None:
+    both = (
+        "apiVersion: v1alpha1\nkind: KubeExternalManifestConfig\nname: net\nurl: https://example.org/a.yaml\n---\n"
+        "apiVersion: v1alpha1\nkind: KubeInlineManifestConfig\nname: net\nmanifest: ''\n"
+    )
+    way: Any = Way(v1alpha1=both)
+    way.manifests = _shown("99-net")
+
+    listed = await talos_state._config(ONE, ["net"], way)
+
+    assert isinstance(listed, talos_state._Listed)
+    assert list(await talos_state._manifests(ONE, listed, way)) == ["net"]
+
+
+async def test_a_document_that_comes_with_the_next_boot() -> None:
+    waiting = (
+        "apiVersion: v1alpha1\nkind: KubeInlineManifestConfig\nname: other\n"
+        "manifest: '{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, namespace: b}}'\n"
+    )
+    way: Any = Way(v1alpha1="a: 1", persistent=waiting)
+
+    found = await talos_state._config(ONE, ["other"], way)
+
+    assert isinstance(found, talos_state._Listed)
+    assert found.names == ("other",)
+    assert found.later == {"other": (ObjectId("apps", "DaemonSet", "b", "a"),)}
+
+
+def _shown(*ids: str) -> Any:
+    async def manifests(target: str) -> tuple[object, ...]:
+        return tuple(types.SimpleNamespace(id=each, spec=types.SimpleNamespace(objects=())) for each in ids)
+
+    return manifests

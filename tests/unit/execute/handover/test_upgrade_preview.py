@@ -1,6 +1,7 @@
 """What ``upgrade-k8s`` says that it would do, told for the objects of interest alone."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from firstlight.execute.handover.upgrade_preview import UpgradePreview
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
+from firstlight.model.secret import Secret
 from firstlight.model.upgrade_plan import KubernetesUpgrade, ManifestAction, ManifestChange
 
 RBAC = "rbac.authorization.k8s.io"
@@ -97,3 +99,29 @@ async def test_a_machine_that_can_answer_is_asked(
 
     assert seen == ([(asked, [DAEMON, CRD])] if asked else [])
     assert found.unknown == ("" if asked else "no control plane can be asked")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "cluster: {apiServer: {image: registry.example.org/kube-apiserver:v1.36.2}}",
+        "cluster: {token: x}\n---\nkind: KubeAPIServerConfig\nimage: registry.example.org/kube-apiserver:v1.36.2\n",
+    ],
+)
+async def test_the_version_is_the_one_that_the_config_has(config: str) -> None:
+    class Way:
+        admin: Any = None
+
+        def at(self, machine: Machine) -> str:
+            return machine.address
+
+        async def machine_config(self, target: str) -> Secret:
+            return Secret(config)
+
+    way: Any = Way()
+    way.admin = way
+    machine = Machine(
+        name="cp-1", role=MachineRole.CONTROL_PLANE, place=Place("firstlight.yaml", 1), address="10.5.0.2"
+    )
+
+    assert await upgrade_preview._kubernetes(machine, way, World()) == "1.36.2"  # type: ignore[arg-type]

@@ -62,3 +62,45 @@ version: v1alpha1
     assert [each.message for each in made.embedding.diagnostics] == [
         "ConfigMap kube-system/c is in the inline manifest other too: that of other counts"
     ]
+
+
+OLD = "version: v1alpha1\nmachine: {type: controlplane}\ncluster: {clusterName: home}\n"
+NAMED = "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: cp-1\n"
+NEW = "apiVersion: v1alpha1\nkind: KubeProxyConfig\nenabled: false\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "talos", "around", "is_document"),
+    [
+        ("", "v1.14.1", ["KubeProxyConfig", ""], True),
+        ("", "v1.14.1", ["", "HostnameConfig"], False),
+        ("", "v1.13.9", ["KubeProxyConfig"], False),
+        (NEW, "v1.14.1", [], True),
+        (NEW, "", [], True),
+        (NEW, "v1.13.9", [], False),
+        (f"{OLD}---\n{NEW}", "v1.14.1", [], True),
+        (f"{OLD}---\n{NAMED}", "v1.14.1", [], False),
+        (OLD, "v1.14.1", ["KubeProxyConfig"], False),
+        (NAMED, "v1.14.1", [], True),
+        (NAMED, "", [], False),
+        ("kind: Cluster\nname: a\n---\nkind: ControlPlane\n", "v1.14.1", ["KubeProxyConfig"], True),
+        ("kind: Cluster\nname: a\n---\nkind: ControlPlane\n", "v1.14.1", [], False),
+    ],
+)
+def test_a_new_manifest_takes_the_form_of_its_file(
+    tmp_path: Path, text: str, talos: str, around: list[str], is_document: bool
+) -> None:
+    one = an_object("ConfigMap", "c", namespace="kube-system")
+
+    made = embedding.make_embedding(request(tmp_path, text=text, talos=talos, kinds=around, objects=[one]))
+
+    assert ("KubeInlineManifestConfig" in made.text, "inlineManifests" in made.text) == (is_document, not is_document)
+
+
+def test_a_document_needs_a_name_of_dns(tmp_path: Path) -> None:
+    one = an_object("ConfigMap", "c", namespace="kube-system")
+
+    with pytest.raises(errors.ConfigError, match="KubeInlineManifestConfig cannot be called 'My_Net'"):
+        embedding.make_embedding(request(tmp_path, text=NEW, name="My_Net", talos="v1.14.1", objects=[one]))
+    made = embedding.make_embedding(request(tmp_path, text=OLD, name="My_Net", talos="v1.14.1", objects=[one]))
+    assert "name: My_Net" in made.text

@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+import yaml
 
+from firstlight.model.cluster import MachineRole
+from firstlight.model.place import Place
 from firstlight.render.machines import draft_sheet
 
 
@@ -53,3 +56,46 @@ def test_operations_that_do_not_fit_together_are_a_problem() -> None:
     ])  # fmt: skip
 
     assert problems == ["/machine/a/b is said twice, and the second does not fit the first"]
+
+
+def documents_of(**value: Any) -> list[Any]:
+    made = draft_sheet.patch(Place("firstlight.yaml", 1), value, HOSTNAME, role=MachineRole.CONTROL_PLANE)
+    assert made.text is not None
+    assert made.documents is not None
+    assert list(yaml.safe_load_all(made.text.reveal())) == [value, HOSTNAME]
+    return list(yaml.safe_load_all(made.documents.reveal()))
+
+
+HOSTNAME = {"apiVersion": "v1alpha1", "kind": "HostnameConfig", "hostname": "cp-1", "auto": "off"}
+
+
+def test_what_is_declared_is_said_in_documents_too() -> None:
+    found = documents_of(
+        cluster={"network": {"podSubnets": ["10.42.0.0/16"]}, "allowSchedulingOnControlPlanes": True},
+        machine={
+            "install": {"diskSelector": {"model": "X*", "size": ">= 1TB"}}, "network": {"interfaces": [{"dhcp": True}]},
+        },
+    )  # fmt: skip
+
+    assert found == [
+        {"machine": {"network": {"interfaces": [{"dhcp": True}]}}},
+        {"apiVersion": "v1alpha1", "kind": "KubeNetworkConfig", "podSubnets": ["10.42.0.0/16"]},
+        {
+            "apiVersion": "v1alpha1", "kind": "KubeNodeConfig",
+            "taints": {"node-role.kubernetes.io/control-plane": {"$patch": "delete"}},
+        },
+        {
+            "apiVersion": "v1alpha1", "kind": "UnattendedInstallConfig",
+            "provisioning": {
+                "diskSelector": {
+                    "match": 'glob("X*", disk.model) && disk.size >= 1000000000000u && disk.transport != "" && '
+                    "!disk.readonly && !disk.cdrom",
+                },
+            },
+        },
+        HOSTNAME,
+    ]  # fmt: skip
+
+
+def test_what_somebody_wrote_has_one_form() -> None:
+    assert draft_sheet.patch(Place("talconfig.yaml", 1), {"cluster": {"proxy": {"disabled": True}}}).documents is None

@@ -107,7 +107,7 @@ async def _put(machine: Machine, stale: Mapping[str, str], world: World) -> None
     way = await live_cluster.way(world)
     config = await _config(machine, world)
     held = machine_configs.manifests(config)
-    made = await machine_configs.listing(config, dataclasses.replace(held, inline={**held.inline, **stale}), world)
+    made = await machine_configs.listing(config, machine_configs.with_contents(held, stale), world)
     # What is below ``cluster`` needs no reboot; should it all the same, the machine refuses, and nothing has happened.
     await way.admin.apply_config(way.at(machine), made, mode="no-reboot")
     await settle(machine, way, config=made)

@@ -18,10 +18,10 @@ from firstlight.commands.change.cni.cni_upgrade import CniUpgrade, PluginStride
 from firstlight.commands.change.ongoing_change import OngoingChange
 from firstlight.commands.up.up import PreparedRun
 from firstlight.document.within import at, text
-from firstlight.execute import machine_configs
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import cni
+from firstlight.model import talos_documents
 from firstlight.model.change import Change, Matter
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
@@ -369,7 +369,7 @@ def other_bootstrap_parts(decision: Decision, scope: BootstrapScope, own: str) -
 
 def _is_inline_manifest(change: Change) -> bool:
     """Whether a change of a machine config is one of its inline manifests alone, which this path brings."""
-    if change.kind == machine_configs.INLINE:
+    if change.kind == talos_documents.INLINE:
         return True
     return bool(change.fields) and all("inlineManifests" in each.steps for each in change.fields)
 
