@@ -19,7 +19,6 @@ from firstlight.render.rendered_diff import Opener, PlatformRevision, renditions
 from firstlight.repo import file_patch, platform_reader
 from firstlight.repo.file_patch import FilePatch
 from firstlight.repo.move_edits import hybrid_split, move_proposal, object_relocation
-from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -41,25 +40,13 @@ def patched(tree: WorkTree, proposal: MoveProposal, *, what: str) -> FilePatch:
         edits=proposal.edits,
     )  # fmt: skip
     made = file_patch.patch(tree, [finding])
-    why = made.refused[0][1] if made.refused else _secret_on_the_way(tree, made)
-    if why:
+    if made.refused:
         lines = "\n".join(f"  {each.path}: {each.verb} {'.'.join(map(str, each.steps))}" for each in proposal.edits)
         raise errors.Refused(
-            f"the repo cannot be edited without touching more than is meant: {why}\n{lines}",
+            f"the repo cannot be edited without touching more than is meant: {made.refused[0][1]}\n{lines}",
             hint="Write it by hand, and run it again.",
         )
     return made
-
-
-def _secret_on_the_way(tree: WorkTree, made: FilePatch) -> str:
-    """Why a patch is not shown: what moves stands in the repo, and a secret in clear would move with it."""
-    after = made.laid_over(tree)
-    for path, content in made.after.items():
-        names = clear_secrets.lines_with_key_names(after, path) if content is not None else frozenset()
-        lines = file_patch.written_lines(made.before[path] or b"", content or b"")
-        if clear_secrets.tells_secret("".join(line for number, line in lines if number not in names)):
-            return f"{path} has a secret in clear beside it, which a diff would show"
-    return ""
 
 
 # A move as it would be: the edits of the repo, proven by reading it again, and what a cold start would make of it.
