@@ -19,7 +19,7 @@ _SAYINGS = (
     (r"invalid ownership metadata", "helm-ownership"),
 )  # fmt: skip
 _FINAL = re.compile(
-    r"field not declared in schema|unknown field \"|strict decoding error|: Required value|: Unsupported value|"
+    r"failed to create typed patch object|field not declared in schema|unknown field \"|strict decoding error|: Required value|: Unsupported value|"
     r"must be of type|cannot unmarshal|kustomization path not found|kustomize build failed|accumulating resources|"
     r"unable to load .* manifest|failed to decode Kubernetes YAML"
 )
