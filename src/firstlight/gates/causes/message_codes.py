@@ -19,8 +19,9 @@ _SAYINGS = (
     (r"invalid ownership metadata", "helm-ownership"),
 )  # fmt: skip
 _FINAL = re.compile(
-    r"field not declared in schema|unknown field \"|strict decoding error|: Required value|: Unsupported value|"
-    r"must be of type|cannot unmarshal|kustomization path not found|kustomize build failed|accumulating resources|"
+    r"failed to create typed patch object|field not declared in schema|unknown field \"|strict decoding error|"
+    r": Required value|: Unsupported value|must be of type|cannot unmarshal|"
+    r"kustomization path not found|kustomize build failed|accumulating resources|"
     r"unable to load .* manifest|failed to decode Kubernetes YAML"
 )
 _STATUS = re.compile(r"\b([A-Z][A-Za-z0-9]+)/([a-z0-9.:-]+)(?:/([a-z0-9.:-]+))? status: '")
