@@ -86,3 +86,18 @@ func TestConfigsThatAnOlderVersionRefuses(t *testing.T) {
 		})
 	}
 }
+
+// What is read back is compared with what was sent, down to the quotes.
+func TestACompleteConfigKeepsItsText(t *testing.T) {
+	text := strings.Replace(legacy, "cluster:\n", "cluster:\n  network: {}\n", 1) +
+		"---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: cp-1\nauto: \"off\"\n"
+
+	cfg, err := behaviour.Of("v1.13.0").Load([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := cfg.Bytes(); err != nil || string(got) != text {
+		t.Errorf("%v, got:\n%s", err, got)
+	}
+}

@@ -32,27 +32,31 @@ func (b Behaviour) Load(data []byte) (config.Provider, error) {
 		return cfg, err
 	}
 
-	documents := cfg.Documents()
+	documents, isComplete := cfg.Documents(), true
 
 	for i, document := range documents {
 		if kind, version := document.Kind(), document.APIVersion(); slices.Contains(documentsOf14, kind) {
 			return nil, fmt.Errorf("error decoding document %s/%s/: %q %q: not registered", version, kind, kind, version)
 		}
 
-		if legacy, ok := document.(*v1alpha1.Config); ok {
-			documents[i] = withNetwork(legacy)
+		if legacy, ok := document.(*v1alpha1.Config); ok && lacksNetwork(legacy) {
+			documents[i], isComplete = withNetwork(legacy), false
 		}
+	}
+
+	if isComplete {
+		return cfg, nil // with its text as it was written
 	}
 
 	return container.New(documents...)
 }
 
+func lacksNetwork(cfg *v1alpha1.Config) bool {
+	return cfg.ClusterConfig != nil && cfg.ClusterConfig.ClusterNetwork == nil
+}
+
 // withNetwork adds the networks and the CNI that a config without them had before Talos 1.14.
 func withNetwork(cfg *v1alpha1.Config) *v1alpha1.Config {
-	if cfg.ClusterConfig == nil || cfg.ClusterConfig.ClusterNetwork != nil {
-		return cfg
-	}
-
 	completed := cfg.DeepCopy()
 	completed.ClusterConfig.ClusterNetwork = &v1alpha1.ClusterNetworkConfig{}
 

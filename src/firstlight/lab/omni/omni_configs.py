@@ -235,6 +235,10 @@ def _skew(cluster: omni_template.OmniCluster, version: str) -> tuple[str, ...]:
     return (f"Talos {cluster.talos_version} is newer than talosctl {version}: the base config is that of {version}",)
 
 
+_INSTALL = {"apiVersion": "v1alpha1", "kind": "UnattendedInstallConfig"}
+"""Where a config of Talos 1.14 says what is installed."""
+
+
 async def _base(
     client: talosctl.Talosctl,
     cluster: omni_template.OmniCluster,
@@ -251,10 +255,13 @@ async def _base(
         kubernetes_version=cluster.kubernetes_version,
         talos_version=cluster.talos_version,
     )
-    config: Any = next(yaml.load_all(base.reveal(), Loader=yaml.CSafeLoader))
+    documents: list[Any] = list(yaml.load_all(base.reveal(), Loader=yaml.CSafeLoader))
     # Omni names an image of its factory, at the cluster's version; talosctl the ordinary one, at its own.
-    image, _, version = str(config["machine"]["install"]["image"]).rpartition(":")
-    installed = {"machine": {"install": {"image": f"{image}:{cluster.talos_version}"}}}
+    unattended = next((each for each in documents if each.get("kind") == _INSTALL["kind"]), None)
+    named = unattended["installer"] if unattended else documents[0]["machine"]["install"]
+    image, _, version = str(named["image"]).rpartition(":")
+    wanted = {"image": f"{image}:{cluster.talos_version}"}
+    installed = {**_INSTALL, "installer": wanted} if unattended else {"machine": {"install": wanted}}
     return await client.patch_config(base, [Secret(go_yaml.text(installed))]), version
 
 
