@@ -9,7 +9,7 @@ from firstlight.gates.causes import message_codes
     ("said", "is_final"),
     [
         ("failed to create typed patch object (a/b; v1, Kind=X): .spec.wrong: field not declared in schema", True),
-        ('Deployment.apps "web" is invalid: spec.template.spec.containers: Required value', True),
+        ('Deployment.apps "web" is invalid: spec.template.spec.containers: Required value', False),
         ("kustomize build failed: accumulating resources: web.yaml: no such file", True),
         ('no matches for kind "Certificate" in version "cert-manager.io/v1"', False),
         ('failed calling webhook "webhook.cert-manager.io": no endpoints available', False),

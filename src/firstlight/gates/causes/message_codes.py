@@ -20,7 +20,7 @@ _SAYINGS = (
 )  # fmt: skip
 _FINAL = re.compile(
     r"failed to create typed patch object|field not declared in schema|unknown field \"|strict decoding error|"
-    r": Required value|: Unsupported value|must be of type|cannot unmarshal|"
+    r": Unsupported value|must be of type|cannot unmarshal|"
     r"kustomization path not found|kustomize build failed|accumulating resources|"
     r"unable to load .* manifest|failed to decode Kubernetes YAML"
 )
@@ -34,8 +34,11 @@ def apply_code(said: str) -> str:
 
 
 def is_final(said: str) -> bool:
-    """Whether a message is of a mistake in the files themselves: no second try takes them, only another commit."""
-    return bool(_FINAL.search(said))
+    """Whether a message is of a mistake in the files themselves: no second try takes them, only another commit.
+
+    What is fetched from elsewhere may come at the next try, and what a webhook would have filled in as well.
+    """
+    return "://" not in said and bool(_FINAL.search(said))
 
 
 def unready_objects(said: str) -> Iterator[str]:
