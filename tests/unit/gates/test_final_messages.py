@@ -13,6 +13,7 @@ from firstlight.gates.causes import message_codes
         ("kustomize build failed: accumulating resources: web.yaml: no such file", True),
         ('no matches for kind "Certificate" in version "cert-manager.io/v1"', False),
         ('failed calling webhook "webhook.cert-manager.io": no endpoints available', False),
+        ("kustomize build failed: accumulating resources from 'https://git.example.org/base': timeout", False),
         ('namespaces "shop" not found', False),
         ("health check failed after 30s: timeout waiting for: [Deployment/shop/web status: InProgress]", False),
     ],
