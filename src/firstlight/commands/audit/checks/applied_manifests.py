@@ -1,6 +1,7 @@
 """Manifests that nothing applies: somebody thinks that they are in the cluster."""
 
 import dataclasses
+import itertools
 import posixpath
 import re
 from collections import defaultdict
@@ -31,6 +32,12 @@ _SHOWS = re.compile(r"(^|[-_.])(examples?|samples?|templates?|disabled|tests?)([
 """Names of files that do."""
 _SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*taskfile.*|helmfile.*)", re.IGNORECASE)
 _TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
+_LEFT_OUT = re.compile(
+    r"\b(?:by hand|manual(?:ly)?|intentionally|on purpose|deliberately|excluded|unused|disabled|(?:for )?reference only"
+    r"|not (?:applied|deployed|included|in use)|do(?:es)? not apply)\b",
+    re.IGNORECASE,
+)
+"""What a file says of itself that nothing is to apply."""
 _OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
 _REMARK = re.compile(r"(?:^|\s)#(?P<remark>.*)")
 _PATH = re.compile(r"[\w./-]*[\w-](?:\.ya?ml|/)")
@@ -51,7 +58,7 @@ def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding
     for path, objects in _unapplied(scene):
         if path not in copies:  # named in the kustomization they would be there twice
             groups[_highest(path, living)][path] = objects
-    off = _turned_off(scene) if groups else frozenset()
+    off = _turned_off(scene) | _set_aside(scene, groups) if groups else frozenset()
     is_sure = not _leads_anywhere(scene)
     for directory, found in sorted(groups.items()):
         is_meant = off.issuperset(found)
@@ -259,6 +266,17 @@ def _turned_off(scene: PlatformView) -> frozenset[str]:
     return gitops_tree.reached_files(scene.files, starts) | off
 
 
+def _set_aside(scene: PlatformView, groups: Mapping[str, Mapping[str, object]]) -> frozenset[str]:
+    """Files that say themselves, in the remark that they begin with, that nothing is to apply them."""
+    paths = (path for found in groups.values() for path in found)
+    return frozenset(path for path in paths if _LEFT_OUT.search(_first_remark(scene.files.text(path) or "")))
+
+
+def _first_remark(text: str) -> str:
+    lines = itertools.takewhile(lambda line: line.startswith(("#", "---")) or not line.strip(), text.splitlines())
+    return " ".join(line.lstrip("# ") for line in lines)
+
+
 def _commented(scene: PlatformView) -> frozenset[str]:
     """What kustomizations name in comments."""
     found: set[str] = set()
@@ -379,7 +397,11 @@ def _let_go(scene: PlatformView, first: AppliedObject, second: AppliedObject) ->
     cluster = scene.platform.cluster(first.cluster)
     guard = engine_directives.prune_guard(cluster.engine if cluster else None)
     is_child = second.origin.parent == first.origin.id
-    which = second.origin.name if is_child else "one of them"
+    # Of one directory that both lead to, the child is the one that says in which order and what it waits for.
+    is_one_directory = is_child and first.object.place == second.object.place
+    which = (
+        f"what {first.origin.name} applies" if is_one_directory else second.origin.name if is_child else "one of them"
+    )
     order = f" {first.origin.name} must not depend on {second.origin.name}, which it creates." if is_child else ""
     return (
         f"Annotate it with {guard.name}: {guard.value} in both, since the one that lets it go deletes it until the "

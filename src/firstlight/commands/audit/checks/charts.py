@@ -293,12 +293,25 @@ def _mentioned(scene: PlatformView, chart: ChartSource) -> tuple[set[str], str] 
 def values_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Keys that stand twice in one mapping."""
     for diagnostic in _twice(scene):
+        second, first = diagnostic.places
+        is_same = _is_same_value(scene, first, second)
+        counts = "with the same value" if is_same else "and the last one counts"
         yield rule.finding(
-            diagnostic.message,
-            at=diagnostic.place,
-            fix=f"Keep one of them; what counts today is the one in line {diagnostic.place.line}.",
+            f"{diagnostic.subject} is given twice, first in line {first.line}, {counts}",
+            at=second,
+            fix="Keep one of them." if is_same else f"Keep one of them; what counts is the one in line {second.line}.",
             key=f"{diagnostic.subject} is given twice",
+            severity=Severity.NOTE if is_same else None,
         )
+
+
+def _is_same_value(scene: PlatformView, first: Place, second: Place) -> bool:
+    """Whether two lines of a file give a key the same scalar; what stands in several lines is not compared."""
+    lines = (scene.files.text(first.path) or "").splitlines()
+    if not all(0 < each.line <= len(lines) for each in (first, second)):
+        return False
+    one, other = (lines[each.line - 1].strip() for each in (first, second))
+    return one == other and bool(one.partition(":")[2].strip(" |>-+"))
 
 
 def _twice(scene: PlatformView) -> Iterator[Diagnostic]:
