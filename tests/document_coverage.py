@@ -34,9 +34,10 @@ NAMED = {
 _WHAT = (
     "Five documents (000 to 004) describe how teams bootstrap Talos clusters by hand. For each of their sections, this "
     "page names the part of firstlight that does it and the tests that show it. A section is named by its document and "
-    "the ordinal of its heading. A section is partly done where something is missing, or could only be tried on a "
-    "stand-in for the real thing. Nothing is done for a section that asks for nothing, such as a table of contents. A "
-    "heading that only holds others is as far as the least of them, and is counted apart."
+    "the ordinal of its heading. A section is partly done where something is missing, or where its very point could "
+    "only be tried on a stand-in. That pods and machines of the lab are simulated is not repeated for each. Nothing is "
+    "done for a section that asks for nothing, such as a table of contents. A heading that only holds others is as far "
+    "as the least of them, and is counted apart."
 )
 _HOW = (
     "The page is generated from `tests/coverage/*.yaml` (`make coverage`). A test fails where a command, rule, gate, "
