@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests with labs wait for a third of their time: three workers keep two cores busy.
 WORKERS := 3
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench diagnostics flux-fields doctor-table recover-table lint advisories outdated lock tools-test clean
+.PHONY: help setup demo test test-all bench diagnostics coverage flux-fields doctor-table recover-table lint advisories outdated lock tools-test clean
 
 help: ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,9 @@ bench: .venv/ready ## Speed, as ratios against peers in one run
 
 diagnostics: .venv/ready ## docs/diagnostics.md: every code, from its card
 	@$(BIN)/python -m tests.codes
+
+coverage: .venv/ready ## docs/coverage.md: every section of the source documents, and what does it
+	@$(BIN)/python -m tests.document_coverage
 
 flux-fields: .venv/ready ## Fields of Flux's objects, from the CRDs in the Go modules of its controllers
 	@$(BIN)/python -m tests.flux_fields
