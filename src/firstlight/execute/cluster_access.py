@@ -87,14 +87,15 @@ def config_authority(config: Secret) -> bytes:
     Raises:
         errors.Refused: There is none.
     """
-    found = [each for each in _documents(config) if isinstance(each, Mapping)]
-    for value in found:
-        if value.get("kind") == "KubeAPIServerCAConfig" and (written := _mapping(value.get("issuingCA")).get("cert")):
-            return str(written).encode()
-    for value in found:
-        if "kind" not in value and "cluster" in value:
-            return _pem(_mapping(_mapping(value.get("cluster")).get("ca")).get("crt"), "cluster.ca.crt")
-    raise errors.Refused("the machine config has neither a KubeAPIServerCAConfig nor cluster.ca.crt")
+    documents = [_mapping(each) for each in _documents(config)]
+    for each in documents:
+        if each.get("kind") == "KubeAPIServerCAConfig":  # of Talos 1.14: text, where the field before is base64
+            issuing = str(_mapping(each.get("issuingCA")).get("cert") or "").encode()
+            return _pem(base64.b64encode(issuing), "KubeAPIServerCAConfig.issuingCA.cert")
+    for each in documents:
+        if "ca" in _mapping(each.get("cluster")):
+            return _pem(_mapping(_mapping(each["cluster"])["ca"]).get("crt"), "cluster.ca.crt")
+    raise errors.Refused("the machine config has no authority of Kubernetes: cluster.ca.crt or KubeAPIServerCAConfig")
 
 
 def with_endpoints(talosconfig: Secret, endpoints: Sequence[str]) -> Secret:
@@ -135,7 +136,7 @@ def _documents(secret: Secret) -> list[Any]:
 
 def _pem(text: object, field: str) -> bytes:
     try:
-        decoded = base64.b64decode(str(text or ""), validate=True)
+        decoded = base64.b64decode(text if isinstance(text, bytes) else str(text or ""), validate=True)
     except (binascii.Error, ValueError):
         decoded = b""
     if b"BEGIN CERTIFICATE" not in decoded:
