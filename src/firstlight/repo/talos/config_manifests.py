@@ -198,7 +198,14 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
         version=version_of((each.value for each in objects), name),
         text=text,
         doubt=_doubt(config, text, *steps, key) or made,
-        diagnostics=(*diagnostics, *contents.diagnostics, *wrong),
+        diagnostics=(
+            *diagnostics,
+            *(
+                dataclasses.replace(each, message=f"in the text of manifest {listed.name}: {each.message}")
+                for each in contents.diagnostics
+            ),
+            *wrong,
+        ),
     )
 
 

@@ -73,23 +73,10 @@ def _read(text: str, outer: YamlDocument, steps: tuple[Step, ...], lines: tuple[
         for each in found.documents
     )
     diagnostics = tuple(
-        dataclasses.replace(
-            each,
-            message=f"in the text of {_name(outer, steps)}: {each.message}",
-            places=tuple(Place(outer.path, _line(lines, one.line)) for one in each.places),
-        )
+        dataclasses.replace(each, places=tuple(Place(outer.path, _line(lines, one.line)) for one in each.places))
         for each in found.diagnostics
     )
     return EmbeddedContents(documents, diagnostics)
-
-
-def _name(outer: YamlDocument, steps: tuple[Step, ...]) -> str:
-    """What people call a text: by the name of the entry that it is in."""
-    entry = outer.value
-    for step in steps[:-1]:
-        entry = entry[step]
-    name = entry.get("name") if isinstance(entry, dict) else None
-    return f"manifest {name}" if isinstance(name, str) else ".".join(map(str, steps))
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
