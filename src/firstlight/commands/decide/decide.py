@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import posixpath
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +27,7 @@ from firstlight.commands.decide.team_rules import RuleAuthority
 from firstlight.document import within
 from firstlight.model.change import Change, ChangeVerb
 from firstlight.model.decision import Decision, Risk
+from firstlight.model.diagnostic import Severity
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.render import rendered_diff
@@ -101,7 +102,7 @@ async def decide(
     say("reading the repo")
     with platform_reader.rare_garbage_collection():
         before, after = _halves(found)
-        doubts += _misdeclared(before.shape, after.platform)
+        doubts += [*_misdeclared(before.shape, after.platform), *what_breaks(before.shape, after.platform)]
     changes = hook_files.marked(_changes(found, before, after), found, (before.shape, after.platform))
     taken = taken_in(found.after, found.before, found.paths)
     rendered = RenderedDiff()
@@ -214,6 +215,23 @@ def _books(found: RepoStates, rules: Sequence[Path]) -> tuple[list[RuleBook], li
 
 def _misdeclared(*both: Platform) -> list[str]:
     return ["firstlight.yaml is wrong and was not used"] if any(each.is_misdeclared for each in both) else []
+
+
+_BROKEN = 3
+"""Errors that a change causes which are named before the rest is counted."""
+
+
+def what_breaks(before: Platform, after: Platform) -> Iterator[str]:
+    """Yield what cannot be read any more, such as values that bootstrap takes from a file that is gone."""
+    known = {(each.code, each.place.path, each.message) for each in before.diagnostics}
+    new = [
+        each
+        for each in after.diagnostics
+        if each.severity is Severity.ERROR and (each.code, each.place.path, each.message) not in known
+    ]
+    yield from (f"it breaks {each.place}: {each.message}" for each in new[:_BROKEN])
+    if len(new) > _BROKEN:
+        yield f"it breaks {len(new) - _BROKEN} more places: firstlight inventory"
 
 
 def _changes(found: RepoStates, before: PlatformRevision, after: PlatformRevision) -> list[Change]:
