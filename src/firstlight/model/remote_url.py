@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Self
 
 from firstlight import errors
+from firstlight.model import secret_words
 
 _LONGEST = 2048
 _URL = re.compile(r"(?P<scheme>[a-z]+)://(?P<authority>[^/]*)(?P<path>/.*)?")
@@ -22,6 +23,7 @@ _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~+@:,=&!$()'*;%\u00a1-\uffff-]*)*")
 _USERINFO = re.compile(r"(?<=[A-Za-z0-9+.-])://(?P<userinfo>[^/\s]*)@")
 """Looked for from its middle: a scheme could begin at each letter of a long line."""
+_PARAMETER = re.compile(r"(?P<before>[?&](?P<name>[\w.-]{1,60})=)[^&#\s\"'<>\\]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*\Z")
 _LONGEST_SCHEME = 32
 
@@ -96,14 +98,17 @@ class RemoteUrl:
 
 
 def without_credentials(text: str) -> str:
-    """A text in which no URL has a user or a password any more; accounts of ssh stay."""
+    """A text in which no URL has a user, a password or a secret parameter any more; accounts of ssh stay."""
 
     def bare(match: re.Match[str]) -> str:
         scheme = _SCHEME.search(text[max(0, match.start() - _LONGEST_SCHEME) : match.start()])
         is_account = scheme is not None and scheme[0] == "ssh" and _USER.fullmatch(match["userinfo"])
         return match[0] if is_account else "://"
 
-    return _USERINFO.sub(bare, text)
+    def masked(match: re.Match[str]) -> str:
+        return f"{match['before']}***" if secret_words.is_secret_setting(match["name"]) else match[0]
+
+    return _PARAMETER.sub(masked, _USERINFO.sub(bare, text)) if "://" in text else text
 
 
 def has_credentials(content: bytes) -> bool:

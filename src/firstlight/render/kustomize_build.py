@@ -203,6 +203,9 @@ async def build(wish: KustomizeRequest, questions: RenderQuestions, tools: Rende
         if path is not None and questions.tree.is_dir(path):
             kustomize_inputs.collect(path, questions, assembly, wish.rules)
     name = found.file or posixpath.normpath(f"{found.directory}/{build_scan.NAMES[0]}")
+    if questions.tree.is_dir(name):
+        message = f"{name} is a directory, where kustomize expects a file"
+        raise errors.ConfigError(message, path=name, hint="Rename the directory.")
     if value is not found.value or not found.file:
         assembly.files[name] = msgspec.json.encode(value)
     return await _run(wish, assembly, questions, tools, directory=posixpath.dirname(name))

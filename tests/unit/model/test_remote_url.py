@@ -104,6 +104,9 @@ def test_a_strange_string_is_refused_or_is_harmless(text: str) -> None:
         ("ssh://git:pw@h/x", "ssh://h/x"),
         ("git@h:x", "git@h:x"),
         ("https://h/a@b", "https://h/a@b"),
+        ("https://a:b@h/x?token=hunter2", "https://h/x?token=***"),
+        ("https://h/x?page=2&api_key=hunter2&sort=up", "https://h/x?page=2&api_key=***&sort=up"),
+        ("https://h/x?tokenName=mine", "https://h/x?tokenName=mine"),
     ],
 )
 def test_credentials_are_taken_out_of_a_text(text: str, bare: str) -> None:

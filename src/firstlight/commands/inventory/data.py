@@ -14,6 +14,7 @@ from firstlight.commands.inventory.output_form import (
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin
 from firstlight.model.platform import Platform
+from firstlight.model.remote_url import without_credentials
 from firstlight.model.source import (
     ChartSource,
     DirectorySource,
@@ -158,7 +159,7 @@ def _source(source: Source) -> SourceData:
             return {
                 "type": "chart",
                 "name": source.name,
-                "repository": source.repository,
+                "repository": without_credentials(source.repository),
                 "version": source.version,
                 "digest": source.digest,
                 "release": source.release,
