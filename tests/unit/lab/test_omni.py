@@ -101,7 +101,7 @@ def test_a_link_out_of_the_directory_is_refused_and_one_inside_is_not(tmp_path: 
     for name in ("link.yaml", "folder/secret.yaml", "../outside/secret.yaml"):
         with pytest.raises(errors.ConfigError, match="outside the template's directory"):
             template_of(inside, f"  - file: {name}\n")
-    with pytest.raises(errors.ConfigError, match="there is no file"):
+    with pytest.raises(errors.ConfigError, match="which does not exist"):
         template_of(inside, "  - file: loop.yaml\n")
 
 

@@ -31,6 +31,8 @@ _ELSEWHERE = {
     ("repo/move_edits/new_files.py", "Kustomization"): _FILE,
     ("repo/flux/flux_reader.py", "flux-system"): "a directory that says nothing of the cluster in it",
     ("lab/lab_settings.py", "flux-operator"): "an actor of the lab",
+    ("lab/lab_settings.py", "notification-controller"): "an actor of the lab",
+    ("lab/lab_settings.py", "source-watcher"): "an actor of the lab",
 }
 
 

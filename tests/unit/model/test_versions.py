@@ -150,6 +150,7 @@ OTHERS = {
     "engines/flux/features.py": "ranges of Flux's version, and feature gates",
     "execute/apply/object_survey.py": "versions of an API",
     "lab/machines/machine_settings.py": "the pattern of a JSON Schema",
+    "repo/declaration/declaration_form.py": "the pattern of a JSON Schema",
     "render/chart_files.py": "the name of an archive",
 }
 """Modules with an expression that looks like one for versions, and what it is for."""

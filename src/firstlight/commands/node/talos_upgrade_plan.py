@@ -17,14 +17,16 @@ from firstlight.model.upgrade_plan import (
 )
 from firstlight.model.versions import WholeVersion
 from firstlight.plan import version_matrix
+from firstlight.render.machines import schematics
 
 _FACTORY = re.compile(r"/(?:[a-z-]*installer(?:-secureboot)?)/(?P<id>[0-9a-f]{64})$")
-INSTALLER = "ghcr.io/siderolabs/installer"
 
 
 def image_in_version(image: str, version: str) -> str:
-    """The same installer in another version."""
+    """The same installer in another version; the one without extensions moves to the image factory with Talos 1.14."""
     name, _, tag = _parts(image)
+    if name == schematics.INSTALLER and tag:
+        return schematics.plain_installer(version)
     return f"{name}:{versions.with_v(version)}" if tag and tag != versions.with_v(version) else image
 
 
@@ -52,7 +54,7 @@ def image_refusals(now: UpgradeCandidate, version: str) -> list[Diagnostic]:
         return [Diagnostic.error("installer-without-version", message, fix=fix, subject=own)]
     found = []
     declared, runs = schematic_of(now.image), now.schematic
-    if now.extensions and not declared and name == INSTALLER:
+    if now.extensions and not declared and name == schematics.INSTALLER:
         what = ", ".join(now.extensions[:3]) + (" …" if len(now.extensions) > 3 else "")
         message = f"{own} would lose its extensions ({what}): the repo declares {now.image}, which has none"
         fix = f"Declare the schematic or image that it was installed from{_known(runs)}."

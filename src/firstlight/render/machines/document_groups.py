@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.model import talos_documents, versions
+from firstlight.model import talos_documents, talos_names, versions
 from firstlight.render.machines.document_form import CannotMove, Document, Fields, Group, deletion, document
 
 PODS, SERVICES, DOMAIN = "10.244.0.0/16", "10.96.0.0/12", "cluster.local"
 """What Talos takes where a whole config with ``cluster.network`` does not say it."""
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
-DISCOVERY = "https://discovery.talos.dev/"
 PRISM_PORT = 7445
 _GLOBS = {key: key for key in ("uuid", "wwid", "model", "serial", "modalias")} | {"busPath": "bus_path"}
 """Keys of a ``diskSelector`` that are patterns, and the fields of a disk that they mean."""
@@ -233,7 +232,9 @@ def _discovery(fields: Fields) -> Iterator[Document]:
     if discovery.get("enabled") is True and kubernetes.get("disabled") is not True:
         raise CannotMove("cluster.discovery.registries.kubernetes", "has no successor; disable it first")
     if discovery.get("enabled") is True and service.get("disabled") is not True:
-        yield document("DiscoveryServiceConfig", "default", endpoint=service.get("endpoint") or DISCOVERY)
+        yield document(
+            "DiscoveryServiceConfig", "default", endpoint=service.get("endpoint") or talos_names.DISCOVERY_ENDPOINT
+        )
     elif not fields.is_whole:
         raise CannotMove("cluster.discovery", "a patch that turns it off must name the DiscoveryServiceConfig")
 

@@ -50,7 +50,7 @@ def test_a_component_that_git_takes_over() -> None:
     assert "CNI: " in told(found, "what")
     assert told(found, "why") == "Nodes are NotReady without it. firstlight.yaml:30:3"
     assert "kubernetes/infrastructure/cilium/release.yaml:1" in told(found, "where")
-    assert told(found, "version") == "1.19.0"
+    assert told(found, "version") == "1.20.2"
     assert "Flux cannot start without" in told(found, "phase")
     assert "Flux takes it over" in told(found, "side")
     assert "same files" in told(found, "side")
@@ -159,7 +159,7 @@ def test_whom_a_decision_counts_is_told(root: Path) -> None:
 def test_where_the_version_stands_is_named() -> None:
     change = told(one(repos.HOME, "cilium"), "change")
 
-    assert "Its version, 1.19.0, stands in its source kubernetes/infrastructure/cilium/source.yaml:1" in change
+    assert "Its version, 1.20.2, stands in its source kubernetes/infrastructure/cilium/source.yaml:1" in change
 
 
 def test_a_chart_without_a_version(tmp_path: Path) -> None:
