@@ -33,9 +33,7 @@ from tests.unit.clients.kube import pki
 
 WORKERS = "machine:workers"
 MACHINES = (*runs.MACHINES, machine_settings.VirtualMachine(name="worker-1", address="10.9.0.12"))
-WORKER = """
-      - {name: worker-1, address: 10.9.0.12, role: worker, disk: /dev/sda}
-    path: cluster"""
+WORKER = {"name": "worker-1", "address": "10.9.0.12", "role": "worker", "disk": "/dev/sda"}
 OPERATOR = """
 apiVersion: apps/v1
 kind: Deployment
@@ -77,9 +75,9 @@ async def story(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
     found = programs | await install.ensure(runs.TOOLS)
     manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
     home = tmp_path_factory.mktemp("up")
-    declared = (runs.PLATFORMS / "light" / "firstlight.yaml").read_text()
-    assert "\n    path: cluster" in declared
-    (home / "firstlight.yaml").write_text(declared.replace("\n    path: cluster", WORKER))
+    declared = yaml.safe_load((runs.PLATFORMS / "light" / "firstlight.yaml").read_text())
+    declared["clusters"]["light"]["machines"].append(WORKER)
+    (home / "firstlight.yaml").write_text(yaml.safe_dump(declared))
     (home / "operator.yaml").write_text(OPERATOR)
     stage = await runs.stage(
         home / "late", found, machines=MACHINES,
