@@ -107,15 +107,21 @@ class ArgoCD:
     async def says(self, name: str, *words: str) -> str:
         """Wait until conditions or the last operation of an Application say something."""
 
+        last: dict[str, Any] = {}
+
         async def message() -> str:
             status = (await self.get(name)).get("status", {})
+            last.update(status)
             texts = [each["message"] for each in status.get("conditions") or ()]
             state = status.get("operationState", {})
             texts += [state.get("message", "")]
             texts += [each.get("message", "") for each in (state.get("syncResult") or {}).get("resources") or ()]
             return next((text for text in texts if all(word in text for word in words)), "")
 
-        return await until(message, f"{name} to say {', '.join(words)}")
+        try:
+            return await until(message, f"{name} to say {', '.join(words)}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {msgspec.json.encode(last).decode()}") from None
 
     async def config_map(self, name: str, space: str) -> dict[str, Any] | None:
         """It, if it is there."""

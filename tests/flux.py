@@ -1,5 +1,6 @@
 """Real Flux in a lab for tests: the lab, its sources, and questions to Flux's objects."""
 
+import contextlib
 import dataclasses
 import gzip
 import io
@@ -182,12 +183,12 @@ def chart(name: str, version: str, templates: Mapping[str, str], values: str = "
     return gzip.compress(raw.getvalue(), mtime=0)
 
 
-@pytest_asyncio.fixture(scope="session")
-async def flux(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Flux]:
+@contextlib.asynccontextmanager
+async def running(programs: Mapping[str, Path], home: Path) -> AsyncIterator[Flux]:
     """A control plane, a worker and Flux's own manifests; its controllers run, but for those of images."""
     await install.ensure([*CONTROLLERS, *EXTRAS, "flux-operator"])
     found = (await tools_content.ensure(["flux-manifests", "flux-operator-manifests"]))["flux-manifests"]
-    one = running_lab.Lab(lab_directory.LabDirectory(tmp_path_factory.mktemp("labs") / "flux"))
+    one = running_lab.Lab(lab_directory.LabDirectory(home))
     nodes = lab_settings.with_nodes(labs.FAST, control_planes=1, workers=1)
     wanted = msgspec.structs.replace(nodes, actors=("flux", "flux-operator", *EXTRAS))
     await one.up(programs, settings=wanted, owner=os.getpid())
@@ -203,6 +204,13 @@ async def flux(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
         yield made
     await one.down()
     assert procfs.processes_of(one.home.path) == (), "the lab left processes behind"
+
+
+@pytest_asyncio.fixture(scope="session")
+async def flux(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Flux]:
+    """The lab with Flux that tests share: whoever installs Flux anew, by its operator or otherwise, makes another."""
+    async with running(programs, tmp_path_factory.mktemp("labs") / "flux") as one:
+        yield one
 
 
 @pytest_asyncio.fixture

@@ -6,14 +6,17 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+
+import pytest_asyncio
 
 from firstlight.clients import command
 from firstlight.lab.sources.declarations import Access, Credential
 from firstlight.secrets import age_keys
 from firstlight.tools import content, install
-from tests.flux import CONTROLLERS, OFTEN, Flux, chart, config, said
+from tests.flux import CONTROLLERS, OFTEN, Flux, chart, config, running, said
 from tests.labs import condition, manifests, until
 
 CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
@@ -357,26 +360,32 @@ class TestCommandLine:
         }  # fmt: skip
 
 
-class TestOperator:
-    """The last one: it takes over the Flux that the others have used."""
+@pytest_asyncio.fixture
+async def flux_of_its_own(programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[Flux]:
+    """In a lab that nobody shares: the controllers are other ones afterwards, with other flags."""
+    async with running(programs, tmp_path / "flux") as one:
+        yield one
 
-    async def test_a_flux_instance_installs_flux_and_syncs_a_repository(self, flux: Flux, space: str) -> None:
+
+class TestOperator:
+    async def test_a_flux_instance_takes_flux_over_and_syncs_a_repository(self, flux_of_its_own: Flux) -> None:
+        flux = flux_of_its_own
         folder = (await content.ensure(["flux-operator-manifests"]))["flux-operator-manifests"]
         before = {name: (await flux.part(name)).pid for name in CONTROLLERS}
         for obj in manifests(folder / "install.yaml"):
             if obj:
                 await flux.kube.apply(obj, manager="tests")
         await flux.running("flux-operator")
-        made = await flux.sources.create_git(f"tests/{space}-fleet")
-        greeting = {**config("fleet", word="hello"), "metadata": {"name": "fleet", "namespace": space}}
-        await flux.commit(f"{space}-fleet", {"clusters/lab/fleet.yaml": greeting})
+        made = await flux.sources.create_git("tests/fleet")
+        greeting = {**config("fleet", word="hello"), "metadata": {"name": "fleet", "namespace": "default"}}
+        await flux.commit("fleet", {"clusters/lab/fleet.yaml": greeting})
         sync = {"kind": "GitRepository", "url": made.url, "ref": "refs/heads/main", "path": "clusters/lab"}
         spec = {
             "distribution": {"version": "2.9.5", "registry": "ghcr.io/fluxcd"}, "components": list(CONTROLLERS),
             "cluster": {"networkPolicy": False}, "sync": {**sync, "interval": "1m"},
         }  # fmt: skip
         await flux.apply("FluxInstance", "flux", "flux-system", spec)
-        await flux.holds("fleet", space, {"word": "hello"})
+        await flux.holds("fleet", "default", {"word": "hello"})
         wanted = {f"flux-system_{name}_apps_Deployment" for name in CONTROLLERS}
 
         async def owns() -> bool:

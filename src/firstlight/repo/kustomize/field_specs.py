@@ -120,11 +120,11 @@ _METADATA_LABELS = (
     field_spec("spec/template/metadata/labels", "ReplicaSet", create=True),
     field_spec("spec/template/metadata/labels", "DaemonSet", create=True),
     field_spec("spec/template/metadata/labels", "StatefulSet", group="apps", create=True),
-    field_spec("spec/volumeClaimTemplates[]/metadata/labels", "StatefulSet", group="apps", create=True),
     field_spec("spec/template/metadata/labels", "Job", group="batch", create=True),
     field_spec("spec/jobTemplate/metadata/labels", "CronJob", group="batch", create=True),
     field_spec("spec/jobTemplate/spec/template/metadata/labels", "CronJob", group="batch", create=True),
 )
+_CLAIM_LABELS = (field_spec("spec/volumeClaimTemplates[]/metadata/labels", "StatefulSet", group="apps", create=True),)
 
 _SPREAD = tuple(
     field_spec(f"spec/template/spec/{path}/matchLabels", kind, group="apps")
@@ -153,6 +153,7 @@ _COMMON_LABELS = (
     field_spec("spec/ingress/from/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
     field_spec("spec/egress/to/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
     *_METADATA_LABELS,
+    *_CLAIM_LABELS,
 )
 
 _COMMON_ANNOTATIONS = (
@@ -177,10 +178,13 @@ _NAMESPACE = (
     ),
 )
 
-_IMAGES = tuple(
-    field_spec(f"{at}/{path}", create=True)
-    for at in ("spec", "spec/template/spec")
-    for path in ("containers[]/image", "initContainers[]/image", "volumes[]/image/reference")
+_IMAGES = (
+    *(
+        field_spec(f"{at}/{path}", create=True)
+        for at in ("spec", "spec/template/spec")
+        for path in ("containers[]/image", "initContainers[]/image", "volumes[]/image/reference")
+    ),
+    field_spec("spec/jobTemplate/spec/template/spec/volumes[]/image/reference", create=True),
 )
 _REPLICAS = tuple(
     field_spec("spec/replicas", kind, create=True)
@@ -300,6 +304,7 @@ class FieldSpecs:
 
     common_labels: tuple[FieldSpec, ...] = _COMMON_LABELS
     template_labels: tuple[FieldSpec, ...] = _METADATA_LABELS
+    claim_labels: tuple[FieldSpec, ...] = _CLAIM_LABELS
     labels: tuple[FieldSpec, ...] = ()
     common_annotations: tuple[FieldSpec, ...] = _COMMON_ANNOTATIONS
     namespace: tuple[FieldSpec, ...] = _NAMESPACE
@@ -318,6 +323,7 @@ _KINDS = 1000
 _WRITTEN = {
     "commonLabels": "common_labels",
     "templateLabels": "template_labels",
+    "volumeClaimTemplateLabels": "claim_labels",
     "labels": "labels",
     "commonAnnotations": "common_annotations",
     "namespace": "namespace",

@@ -116,7 +116,7 @@ def _text(value: Any) -> str:
 # Images and replica counts, replaced.
 
 
-_TAG = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?"
+_TAG = "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?"
 _DEEPEST = 100
 """Levels of an object that are searched for containers; the reader refuses deeper documents anyway."""
 
@@ -330,6 +330,7 @@ class _Transformation:
         else:
             wanted.append(field_spec("metadata/labels", create=True))
             wanted += self._specs.template_labels if entry.get("includeTemplates") is True else ()
+            wanted += self._specs.claim_labels if entry.get("includeVolumeClaimTemplates") is True else ()
         return with_labels(found, pairs, wanted)
 
     def _replaced(self, found: Objects, entry: Any) -> Objects:

@@ -59,21 +59,35 @@ class Clone:
             text = text.replace(word, name)
         return text
 
-    async def push(self) -> str:
-        """Commit everything, and push it; the commit."""
+    async def begin(self) -> None:
+        """Make it a repository."""
+        await self.git("init", "--quiet", "--initial-branch=main")
+
+    async def commit(self) -> None:
+        """Commit everything."""
         await self.git("add", "--all")
         await self.git("commit", "--quiet", "--message", "a change")
+
+    async def push(self) -> str:
+        """Commit everything, and push it; the commit."""
+        await self.commit()
         await self.git("push", "--quiet", "origin", "HEAD:main")
         return await self.git("rev-parse", "HEAD")
 
 
-async def clone(sources: SourcesClient, path: Path, *, repo: str, **words: str) -> Clone:
-    """One of our repos, in a repository of its own, with the names that belong into it."""
-    made = await sources.create_git(f"tests/{path.name}", access=Access(anonymous="write"))
+def laid_out(path: Path, *, repo: str, **words: str) -> Clone:
+    """The files of one of our repos, with the names that belong into them."""
     path.mkdir()
-    one = Clone(path, {**words, "GIT": made.url})
+    one = Clone(path, words)
     file = REPOS / f"{repo}.yaml"
     one.write(yaml_reader.read(file.read_bytes(), file.name).documents[0].value)
-    await one.git("init", "--quiet", "--initial-branch=main")
+    return one
+
+
+async def clone(sources: SourcesClient, path: Path, *, repo: str, **words: str) -> Clone:
+    """One of our repos, in a repository of its own."""
+    made = await sources.create_git(f"tests/{path.name}", access=Access(anonymous="write"))
+    one = laid_out(path, repo=repo, **words, GIT=made.url)
+    await one.begin()
     await one.git("remote", "add", "origin", made.url)
     return one

@@ -5,7 +5,8 @@ again, and then the same harm is done to both: what a rule warns of happens to t
 
 Without harm: Rook does not run in the lab, so that nobody would wipe a disk; that the API server takes the emptied
 confirmation of a CephCluster, by the very pattern of Rook's schema, and that Flux reports ready, is seen all the same.
-Without flux-operator: it would take over the Flux of the other tests; a GitRepository is made of its sync as it does.
+Without flux-operator: it would take over the Flux of the other tests. A FluxInstance is an object of its kind to which
+nothing happens, and a GitRepository is made of its sync as the operator does.
 """
 
 import asyncio
@@ -17,21 +18,24 @@ from typing import Any
 import yaml
 
 from firstlight.document import yaml_reader
-from tests.flux import OFTEN, Flux, chart, said
+from firstlight.tools import content
+from tests.flux import API, OFTEN, Flux, chart, said
 from tests.integration.commands.audit.audited_clone import Clone, clone
 from tests.integration.commands.node import precious
-from tests.labs import condition, until
+from tests.labs import condition, manifests, until
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios" / "audit"
 BY_FLUX = {
-    "ceph-cleanup-confirmed", "prune-of-cni", "prune-of-crds", "prune-of-namespace", "remediation-uninstalls",
-    "retry-interval-missing",
+    "ceph-cleanup-confirmed", "prune-of-cni", "prune-of-crds", "prune-of-engine", "prune-of-namespace",
+    "remediation-uninstalls", "retry-interval-missing",
 }  # fmt: skip
 BY_ARGOCD = {"finalizer-wipes", "handover-client-side", "prune-of-namespace"}
+BY_MACHINES = {"extension-unconfigured"}
 SHORT = "sync-ref-short"
 SETTINGS = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Values.settings }}"}\n'
 REFUSED = "Not_A_Name"
-KUSTOMIZATIONS = ("home", "crds", "namespaces", "database", "network", "late")
+KUSTOMIZATIONS = ("home", "crds", "namespaces", "database", "network", "engine", "late")
+INSTANCES = "fluxinstances.fluxcd.controlplane.io"
 CEPH: dict[str, Any] = {
     "apiVersion": precious.CRD[0], "kind": precious.CRD[1], "metadata": {"name": "cephclusters.ceph.rook.io"},
     "spec": {
@@ -59,7 +63,7 @@ def test_every_rule_with_edits_is_carried_through() -> None:
         rule for rule, found in cases.items()
         for each in (found if isinstance(found, list) else [found]) if "fixed" in each
     }  # fmt: skip
-    assert fixed == BY_FLUX | BY_ARGOCD | {SHORT}
+    assert fixed == BY_FLUX | BY_ARGOCD | BY_MACHINES | {SHORT}
 
 
 async def begin(flux: Flux, one: Clone) -> tuple[str, ...]:
@@ -76,12 +80,13 @@ async def begin(flux: Flux, one: Clone) -> tuple[str, ...]:
 async def harm(flux: Flux, one: Clone) -> None:
     """Files go from Git, and an upgrade and a Kustomization fail."""
     space = one.words["NAME"]
-    one.write({"crds/notes.yaml": None, "namespaces/data.yaml": None, "network/cilium.yaml": None})
+    gone = ("crds/notes.yaml", "namespaces/data.yaml", "network/cilium.yaml", "engine/flux.yaml")
+    one.write(dict.fromkeys(gone))
     one.replace("network/cert-manager.yaml", "settings: settings", f"settings: {REFUSED}")
     one.replace("late/settings.yaml", "name: late", f"name: {REFUSED}")
     commit = await one.push()
     await flux.reconcile("GitRepository", "home", space)
-    await reconciled(flux, space, commit, "crds", "namespaces", "network")
+    await reconciled(flux, space, commit, "crds", "namespaces", "network", "engine")
 
 
 async def reconciled(flux: Flux, space: str, commit: str, *names: str) -> None:
@@ -129,18 +134,29 @@ async def releases(flux: Flux, space: str) -> tuple[str, ...]:
     return tuple([await precious.uid(flux.kube, "v1", "ConfigMap", each, space) for each in names])
 
 
+async def instance(flux: Flux, space: str) -> tuple[str, ...]:
+    """The FluxInstance."""
+    return (await precious.uid(flux.kube, API["FluxInstance"], "FluxInstance", "flux", space),)
+
+
 async def test_what_flux_would_lose_stays(flux: Flux, space: str, tmp_path: Path) -> None:
     spaces = space, plain = (space, f"{space}-plain")
     charts = await charted(flux, space)
-    await flux.kube.apply(CEPH, manager="tests")
+    operator = (await content.ensure(["flux-operator-manifests"]))["flux-operator-manifests"]
+    kinds = [each for each in manifests(operator / "install.yaml") if each and each["metadata"]["name"] == INSTANCES]
+    for each in (CEPH, *kinds):
+        await flux.kube.apply(each, manager="tests")
     await flux.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": plain}}, manager="tests")
     clones = [await clone(flux.sources, tmp_path / each, repo="flux", NAME=each, CHARTS=charts) for each in spaces]
 
     async with precious.cleared(
-        flux.kube, spaces, (*precious.CRD, CEPH["metadata"]["name"]), ("v1", "Namespace", plain)
+        flux.kube,
+        spaces,
+        *((*precious.CRD, each["metadata"]["name"]) for each in (CEPH, *kinds)),
+        ("v1", "Namespace", plain),
     ):
         mine, _ = await asyncio.gather(*(begin(flux, each) for each in clones))
-        made = await releases(flux, space)
+        made = *await releases(flux, space), *await instance(flux, space)
         assert all(made)
 
         assert await clones[0].audit() == BY_FLUX
@@ -156,11 +172,12 @@ async def test_what_flux_would_lose_stays(flux: Flux, space: str, tmp_path: Path
         assert "uninstall" in await remediated(flux, plain)
         await precious.lost(lambda: precious.things(flux.kube, plain, plain), "what nobody kept")
         await precious.lost(lambda: releases(flux, plain), "the network and the certificates")
+        await precious.lost(lambda: instance(flux, plain), "the FluxInstance")
         assert await minutes(flux, plain) in range(28, 32)
 
         assert "rollback" in await remediated(flux, space)
         assert await precious.things(flux.kube, space, space) == mine
-        assert await releases(flux, space) == made
+        assert (*await releases(flux, space), *await instance(flux, space)) == made
         assert await minutes(flux, space) in (1, 2)
         await flux.ready("HelmRelease", "cilium", space)
 
