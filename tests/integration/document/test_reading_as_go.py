@@ -16,7 +16,7 @@ from tests.integration.document.go_yaml import Answer, Oracle, same
 from tests.unit.document import generated
 
 SEED = int(os.environ.get("FIRSTLIGHT_SEED", "1"))
-LAB = Path(__file__).parents[3] / "lab" / "machine" / "go.mod"
+LAB = Path(__file__).parents[3] / "lab" / "pins" / "talosctl-1-13" / "go.mod"
 
 KNOWN = {
     "the first document is all that Kubernetes reads of what it is given": (YamlDialect.KUBERNETES, "[]e]\n"),
@@ -144,7 +144,11 @@ def test_bombs_are_refused_as_go_refuses_them(go: Oracle, size: int) -> None:
 
 
 def test_the_libraries_are_those_of_the_lab() -> None:
-    """Talos's own, in the version of the machines that the lab has."""
+    """Talos's own, in the version of the older line of machines.
+
+    Talos 1.14 reads tags without a name in another way (``! 12`` is a text there), and refuses keys that look like
+    times; configs that both lines read alike use neither.
+    """
     ours = (Path(__file__).parent / "oracle" / "go.mod").read_text()
 
     for module in ("go.yaml.in/yaml/v4", "go.yaml.in/yaml/v2", "sigs.k8s.io/yaml"):
