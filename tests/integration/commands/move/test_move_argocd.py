@@ -148,7 +148,13 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
     await argocd.refresh(shop)
 
     assert await argocd.says(shop, "prune") == "ignored (no prune)"
-    assert (await argocd.get(shop))["status"]["operationState"]["syncResult"]["revision"] == commit
+
+    async def is_synced_there() -> bool:
+        # Between two operations the status has none.
+        state = (await argocd.get(shop))["status"].get("operationState") or {}
+        return bool((state.get("syncResult") or {}).get("revision") == commit)
+
+    await until(is_synced_there, f"{shop} to sync {commit[:7]}")
     assert _annotations(await _live(argocd, site))[TRACKING].startswith(f"{shop}:")
     await _rest(argocd, tools, is_resting=False)
     await moving.resume(clone)
