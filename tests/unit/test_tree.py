@@ -19,7 +19,7 @@ LAZY_PACKAGES = {
     "tree_sitter_hcl",
 }  # fmt: skip
 """Slow to import, and not needed by every call of those who use them."""
-LAZY_MODULES = {"cli/main.py", "cli/lazy_group.py", "clients/kube/__init__.py", "api.py"}
+LAZY_MODULES = {"cli/main.py", "cli/lazy_group.py", "clients/kube/__init__.py", "api.py", "model/remote_url.py"}
 """Modules that defer imports of ours on purpose: each says why."""
 
 
