@@ -121,6 +121,21 @@ async def take(worn: Worn) -> None:
         await until(lambda each=each: is_gone(*each), f"{each} to be gone")  # type: ignore[misc]
 
 
+async def _deployed(worn: Worn) -> int:
+    """How many releases are deployed; helm-controller may just replace one, and for a moment there is none."""
+    counts: list[int] = []
+
+    async def is_settled() -> bool:
+        releases = (await worn.kube.list("v1", "Secret", namespace="greeter", labels="owner=helm")).items
+        states = [each["metadata"]["labels"].get("status", "") for each in releases]
+        counts.append(states.count("deployed"))
+        return bool(counts[-1]) and not any(each.startswith("pending") for each in states)
+
+    with contextlib.suppress(AssertionError):  # then the count says what is wrong
+        await until(is_settled, "releases to settle", timeout=20)
+    return counts[-1]
+
+
 async def state(worn: Worn) -> Mapping[str, Any]:
     """Who owns what in the cluster, and what the application and the run have in it."""
     found = {name: each for name, each in (await runs.state(worn.stage)).items() if "sh.helm.release" not in name}
@@ -128,8 +143,7 @@ async def state(worn: Worn) -> Mapping[str, Any]:
         for each in (await worn.kube.list("v1", kind, namespace="greeter")).items:
             if each.get("type") != "helm.sh/release.v1":
                 found[f"content of {kind} {each['metadata']['name']}"] = each.get("data")
-    releases = (await worn.kube.list("v1", "Secret", namespace="greeter", labels="owner=helm,status=deployed")).items
-    found["deployed releases"] = len(releases)
+    found["deployed releases"] = await _deployed(worn)
     found["leases"] = [
         each["metadata"]["name"]
         for each in (await worn.kube.list("coordination.k8s.io/v1", "Lease", namespace="kube-system")).items
